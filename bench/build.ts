@@ -1,6 +1,6 @@
 /**
- * The bench's own programs are bundled before they run: loaded through a transpiler, they would carry its memory and its
- * start-up time into the figures.
+ * The bench's own programs are bundled before they run: loaded through a transpiler, they would carry its memory and
+ * its start-up time into the figures.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

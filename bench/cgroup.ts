@@ -1,4 +1,7 @@
-/** A group of processes that together get at most a share of one core: a control group, version 1 or 2. Needs root on Linux. */
+/**
+ * A group of processes that together get at most a share of one core: a control group, version 1 or 2. Needs root on
+ * Linux.
+ */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

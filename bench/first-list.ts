@@ -1,7 +1,7 @@
 /**
- * `npm run bench:first-list`: the first `tools/list` of a new legacy session in front of 37 stdio servers, once all of them are
- * ready, beside the list of the slowest of them without the gateway. Ends with status 1 where it takes more than 1.5 times as
- * long, or where a tool is missing. Needs a built gateway (`npm run build`).
+ * `npm run bench:first-list`: the first `tools/list` of a new legacy session in front of 37 stdio servers, once all of
+ * them are ready, beside the list of the slowest of them without the gateway. Ends with status 1 where it takes more
+ * than 1.5 times as long, or where a tool is missing. Needs a built gateway (`npm run build`).
  */
 import { spawn } from 'node:child_process';
 import { performance } from 'node:perf_hooks';

@@ -1,8 +1,9 @@
 /**
- * `npm run bench:neighbours -- [rounds]`: how long the calls of a well-behaved principal to a well-behaved backend take while
- * another backend floods the gateway, or another principal calls without end, each held to a quarter of a core. Rounds alone and
- * rounds with the bad neighbour take turns, and what counts is the ratio of two that follow each other. Ends with status 1 where
- * the middle ratio is over its target. Needs root and control groups; needs a built gateway (`npm run build`).
+ * `npm run bench:neighbours -- [rounds]`: how long the calls of a well-behaved principal to a well-behaved backend take
+ * while another backend floods the gateway, or another principal calls without end, each held to a quarter of a core.
+ * Rounds alone and rounds with the bad neighbour take turns, and what counts is the ratio of two that follow each
+ * other. Ends with status 1 where the middle ratio is over its target. Needs root and control groups; needs a built
+ * gateway (`npm run build`).
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,10 +1,10 @@
 /**
- * `npx tsx bench/policy.ts`: what one decision costs, by the number of rules. Each row is the best of several rounds, since the
- * machine is never quiet.
+ * `npx tsx bench/policy.ts`: what one decision costs, by the number of rules. Each row is the best of several rounds,
+ * since the machine is never quiet.
  */
 import { compileCondition } from '../src/config/policy-condition.ts';
 import { keyPrincipal, localPrincipal } from '../src/identity/principal.ts';
-import { compilePolicy } from '../src/policy/compile.ts';
+import { Policy } from '../src/policy/policy.ts';
 import type { Condition, Rule } from '../src/policy/rules.ts';
 import { methodRow } from '../src/wire/methods.ts';
 
@@ -62,7 +62,7 @@ function usedSince(started: NodeJS.CpuUsage): number {
 /** Nanoseconds for one decision: whole passes over all names, for as long as a round lasts. */
 function cost(rules: readonly Rule[]): number {
   const settings = { mode: 'enforce', open: [], trustAnnotationsOf: [], groupsClaim: 'groups', rules } as const;
-  const policy = compilePolicy(settings, world, 1);
+  const policy = new Policy(settings, world, 1);
   const names = rules.map((_, at) => `tool_${at}`);
   const value = { path: '/srv/data/file.txt' };
   const pass = () => {
@@ -97,7 +97,7 @@ for (const [name, rule] of Object.entries(kinds)) {
 
 /** The first decision about a principal finds out which rules are about it. */
 const many = Array.from({ length: 1_000 }, (_, at) => kinds['one person each']!(at));
-const policy = compilePolicy(
+const policy = new Policy(
   { mode: 'enforce', open: [], trustAnnotationsOf: [], groupsClaim: 'groups', rules: many },
   world,
   1,

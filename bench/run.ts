@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what Bascule costs, beside the least that a gateway can cost and beside another one. Contestants take
- * turns in short rounds, because the machine is never quiet; what counts is the ratio within a round.
+ * `npm run bench`: what Bascule costs, beside the least that a gateway can cost and beside another one. Contestants
+ * take turns in short rounds, because the machine is never quiet; what counts is the ratio within a round.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';

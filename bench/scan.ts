@@ -1,7 +1,8 @@
 /**
- * `npm run bench:scan`: what reading a body costs in CPU time per byte, for a plain body and for bodies that were made to be
- * dear. Ends with status 1 where the dearest costs more than three times a plain one. Each row is the best of several rounds,
- * since the machine is never quiet. A body that is refused half-way counts with all of its bytes: they were sent.
+ * `npm run bench:scan`: what reading a body costs in CPU time per byte, for a plain body and for bodies that were made
+ * to be dear. Ends with status 1 where the dearest costs more than three times a plain one. Each row is the best of
+ * several rounds, since the machine is never quiet. A body that is refused half-way counts with all of its bytes: they
+ * were sent.
  */
 import { Failure } from '../src/errors/failure.ts';
 import { readMessage } from '../src/wire/scan.ts';

@@ -1,4 +1,5 @@
-// Bundles the command line and the demo server: one file each loads in half the time of the module tree (docs/decisions).
+// Bundles the command line and the demo server: one file each loads in half the time of the module tree
+// (docs/decisions).
 import { readFileSync, rmSync } from 'node:fs';
 import { build, context } from 'esbuild';
 
@@ -30,8 +31,8 @@ function optionsFor(outdir, plugins) {
     sourcesContent: false,
     logLevel: 'warning',
     plugins: [...plugins],
-    // A package is either bundled or a dependency, never both. Only native code has to be a dependency: `lmdb`, which is
-    // loaded when a file store is opened.
+    // A package is either bundled or a dependency, never both. Only native code has to be a dependency: `lmdb`, which
+    // is loaded when a file store is opened.
     external: Object.keys(dependencies),
     // Some dependencies are CommonJS and call require() for node's own modules.
     banner: {

@@ -1,6 +1,6 @@
 /**
- * One name, one meaning: no type, class or interface is declared in two files of src/. The demo is a program of its own and may
- * repeat names. Also: every file that the documents name exists.
+ * One name, one meaning: no type, class or interface is declared in two files of src/. The demo is a program of its own
+ * and may repeat names. Also: every file that the documents name exists.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,10 +3,10 @@
  *
  *     tsx scripts/check-requirements.ts [--report FILE]...   hold the catalogue against the reports of the last runs
  *     tsx scripts/check-requirements.ts --write              write docs/requirements.md
- *     tsx scripts/check-requirements.ts --check              fail where docs/requirements.md is not what --write would write
+ *     tsx scripts/check-requirements.ts --check              fail where docs/requirements.md is stale
  *
- * Without --report it reads every tests/requirements/.report*.json. A run leaves one behind with
- * `vitest run --reporter=default --reporter=json --outputFile.json=tests/requirements/.report.json`.
+ * Without --report it reads every tests/requirements/.report*.json. A run leaves one behind with `vitest run
+ * --reporter=default --reporter=json --outputFile.json=tests/requirements/.report.json`.
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -1,4 +1,5 @@
-// `npm run dev [-- arguments of bascule]`: builds, runs the gateway, and starts it again whenever a source file changes.
+// `npm run dev [-- arguments of bascule]`: builds, runs the gateway, and starts it again whenever a source file
+// changes.
 import { spawn } from 'node:child_process';
 import { watchBundle } from './bundle.js';
 

@@ -1,10 +1,12 @@
 /**
- * Puts into docs/bridging.md what the last run of the bridge matrix saw, and the table of what older revisions get instead.
+ * Puts into docs/bridging.md what the last run of the bridge matrix saw, and the table of what older revisions get
+ * instead.
  *
  *     tsx scripts/write-bridging-doc.ts           write
  *     tsx scripts/write-bridging-doc.ts --check   fail where the page says anything else
  *
- * The outcomes stand in the reports of the run, tests/requirements/.report*.json: see tests/interaction/matrix/cells.ts.
+ * The outcomes stand in the reports of the run, tests/requirements/.report*.json: see
+ * tests/interaction/matrix/cells.ts.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

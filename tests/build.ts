@@ -1,6 +1,6 @@
 /**
- * Tests that start the program as people do need it built. One build serves every run until a source changes, in a place
- * of its own: whoever runs or measures `dist` at the same time is not disturbed.
+ * Builds the program for the tests that start it. A build serves every run until a source changes. It is not in `dist`,
+ * so that a run of the tests does not disturb who uses or measures `dist` at the same time.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ declare module 'vitest' {
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(root, 'node_modules', '.cache', 'bascule-tests');
-/** Builds that nobody has asked for since then are thrown away. */
+/** Builds that were not used for so long are deleted. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 export function setup({ provide }: TestProject): void {
@@ -51,7 +51,7 @@ function build(folder: string): void {
   }
 }
 
-/** Of everything that the program is built from. */
+/** A hash of the names and times of all files that the program is built from. */
 function fingerprint(): string {
   const hash = createHash('sha256');
   for (const part of ['src', 'bin', 'scripts', 'package-lock.json'].map((name) => join(root, name))) {

@@ -5,8 +5,8 @@ import { childrenOf } from '../system.ts';
 export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
 
 /**
- * Contestants are compared within one group only: by what the server is reached over, or by what is served where many of
- * them stand behind one address, or by who is let in, or by what is decided and recorded.
+ * Contestants are compared within one group only: by what the server is reached over, or by what is served where many
+ * of them stand behind one address, or by who is let in, or by what is decided and recorded.
  */
 export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity' | 'policy';
 

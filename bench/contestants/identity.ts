@@ -1,4 +1,7 @@
-/** What it costs to know who is calling: the gateway that asks nobody, one that asks for keys, and one that asks for tokens. */
+/**
+ * What it costs to know who is calling: the gateway that asks nobody, one that asks for keys, and one that asks for
+ * tokens.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -19,7 +22,10 @@ interface Asked {
   stop(): Promise<void>;
 }
 
-/** A token comes all the same, and nobody looks at it: what it costs to read its bytes off the wire is not the question here. */
+/**
+ * A token comes all the same, and nobody looks at it: what it costs to read its bytes off the wire is not the question
+ * here.
+ */
 async function nobody(): Promise<Asked> {
   return { ...(await byToken()), identity: undefined };
 }

@@ -1,4 +1,7 @@
-/** What it costs to decide and to write it down: a gateway with a thousand rules and an audit trail, and one with neither. */
+/**
+ * What it costs to decide and to write it down: a gateway with a thousand rules and an audit trail, and one with
+ * neither.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** HTTP/1.1 answers, read with as little work as possible: the load generator shares two cores with what it measures. */
+/**
+ * HTTP/1.1 answers, read with as little work as possible: the load generator shares two cores with what it measures.
+ */
 
 export interface Answer {
   readonly status: number;

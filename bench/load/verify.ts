@@ -12,7 +12,9 @@ const DATA = Buffer.from('data:');
 const LINE_OF_DATA = Buffer.from('\ndata:');
 const SHOWN = 600;
 
-/** The JSON-RPC message: the body, or the data of the last event. JSON has no line ends inside, so neither has the data. */
+/**
+ * The JSON-RPC message: the body, or the data of the last event. JSON has no line ends inside, so neither has the data.
+ */
 function messageOf({ head, body }: Answer): Buffer {
   if (headerOf(head, 'content-type')?.startsWith('text/event-stream') !== true) return body;
   const line = body.lastIndexOf(LINE_OF_DATA);

@@ -25,7 +25,10 @@ const METHOD_NOT_FOUND = -32601;
 const serverInfo = { name: 'bench-backend', version: '1.0.0' };
 const capabilities = { tools: {} };
 
-/** Lists are to be fetched anew each time, or the bench would measure a cache; where it wants to, they are good for longer than it runs. */
+/**
+ * Lists are to be fetched anew each time, or the bench would measure a cache; where it wants to, they are good for
+ * longer than it runs.
+ */
 const NEVER_FRESH_MS = 0;
 export const LONG_FRESH_MS = 3_600_000;
 const modernMembers = {

@@ -1,6 +1,6 @@
 /**
- * The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE ones.
- * `/cached/<n>` are as many modern ones as anybody wants, whose lists stay fresh.
+ * The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE
+ * ones. `/cached/<n>` are as many modern ones as anybody wants, whose lists stay fresh.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The floor for a gateway in front of a stdio backend: node:http in, one line out, one line back. Nothing is parsed; answers
- * are matched by order alone, which holds because the bench's backend answers in the order of the questions.
+ * The floor for a gateway in front of a stdio backend: node:http in, one line out, one line back. Nothing is parsed;
+ * answers are matched by order alone, which holds because the bench's backend answers in the order of the questions.
  * Arguments: the backend's program and its era.
  */
 import { spawn } from 'node:child_process';

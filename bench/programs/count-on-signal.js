@@ -1,4 +1,5 @@
-// Loaded before the gateway that `npm run count` looks at. SIGUSR2 begins to count, the next one writes what was counted.
+// Loaded before the gateway that `npm run count` looks at. SIGUSR2 begins to count, the next one writes what was
+// counted.
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 

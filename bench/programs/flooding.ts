@@ -1,6 +1,6 @@
 /**
- * A stdio server that answers what it has to, and otherwise says all that nobody asked for, as fast as the pipes take it: answers
- * to unknown requests, progress of unknown calls, requests, log messages, and lines on stderr.
+ * A stdio server that answers what it has to, and otherwise says all that nobody asked for, as fast as the pipes take
+ * it: answers to unknown requests, progress of unknown calls, requests, log messages, and lines on stderr.
  */
 import { onLine } from './stdin-lines.ts';
 

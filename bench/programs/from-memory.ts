@@ -1,7 +1,7 @@
 /**
- * The floor for an answer that a gateway has already: a bare node:http server that looks up what was sent and writes the bytes
- * that belong to it. What it does not have yet it gets, once, from the address in its first argument, so that its bytes are
- * the gateway's own.
+ * The floor for an answer that a gateway has already: a bare node:http server that looks up what was sent and writes
+ * the bytes that belong to it. What it does not have yet it gets, once, from the address in its first argument, so that
+ * its bytes are the gateway's own.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gather, serve } from './server.ts';

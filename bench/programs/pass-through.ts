@@ -1,6 +1,7 @@
 /**
- * The honest floor for a gateway in front of an HTTP backend: node:http in, undici's Pool.dispatch out, bodies gathered both
- * ways (a gateway must see a whole message before it can decide), nothing parsed. The first argument is the origin.
+ * The honest floor for a gateway in front of an HTTP backend: node:http in, undici's Pool.dispatch out, bodies gathered
+ * both ways (a gateway must see a whole message before it can decide), nothing parsed. The first argument is the
+ * origin.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';

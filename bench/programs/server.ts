@@ -1,4 +1,6 @@
-/** What the bench's own HTTP programs share: they gather a body, listen on a port that the system chose, and say which. */
+/**
+ * What the bench's own HTTP programs share: they gather a body, listen on a port that the system chose, and say which.
+ */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -36,7 +36,9 @@ export interface CallWorkload {
 export interface Paired {
   /** Each round becomes so many shorter ones. */
   readonly times: number;
-  /** They end after so many calls, not after a time: on a busy machine one contestant would be warm before the other. */
+  /**
+   * They end after so many calls, not after a time: on a busy machine one contestant would be warm before the other.
+   */
   readonly calls: number;
   /** Of the time that a round has otherwise, how much one may take until then. */
   readonly patience: number;

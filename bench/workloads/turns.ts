@@ -1,4 +1,6 @@
-/** How contestants take turns at one workload: A B C A B C, so that whatever slows the machine down slows all of them. */
+/**
+ * How contestants take turns at one workload: A B C A B C, so that whatever slows the machine down slows all of them.
+ */
 import type { Contestant, Place, Running } from '../contestants/contestant.ts';
 import { Connection } from '../load/connection.ts';
 import { legacyRequest, modernRequest } from '../load/requests.ts';

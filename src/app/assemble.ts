@@ -1,70 +1,54 @@
 /** Builds the gateway that a config describes. Only app/ and cli/ create I/O objects and wire them together. */
 import { randomBytes } from 'node:crypto';
-import { PendingCalls } from '../bridge/pending-calls.ts';
-import { createCursors } from '../catalog/cursors.ts';
-import { ListCache } from '../catalog/list-cache.ts';
-import { Lists, type ListsOptions } from '../catalog/lists.ts';
-import { NameResolver } from '../catalog/name-resolver.ts';
-import { outdating } from '../catalog/readers.ts';
-import type { BackendConfig, Config, ServiceConfig } from '../config/config.ts';
-import { type AddressedRequest, ClientAddresses } from '../downstream/callers.ts';
+import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import type { Clock } from '../exchange/clock.ts';
-import { ToolHeaders } from '../exchange/tool-headers.ts';
-import type { Backend, BackendState } from '../exchange/upstream-session.ts';
-import { Authenticator } from '../identity/authenticator.ts';
-import { createIdentity, type IdentityServices } from '../identity/create.ts';
-import type { Fetch } from '../identity/ports.ts';
-import type { RpcService } from '../jsonrpc/ports.ts';
-import { HttpRpcService } from '../jsonrpc/service.ts';
+import type { BackendState } from '../exchange/upstream-session.ts';
+import type { Fetch } from '../identity/documents.ts';
 import type { OutwardFetch } from '../oauth/fetch/fetch.ts';
 import type { Audit } from '../observe/audit.ts';
-import { logBackendState } from '../observe/backend-states.ts';
 import { CoalescedLog } from '../observe/coalesced.ts';
 import type { Counters } from '../observe/counters.ts';
 import { watchDescriptors } from '../observe/descriptors.ts';
-import { backendNotes } from '../observe/event-counts.ts';
-import { createFault } from '../observe/fault.ts';
 import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
-import { BackendInFlight } from '../pipeline/backend-in-flight.ts';
-import { CredentialExpiry } from '../pipeline/credential-expiry.ts';
-import { CurrentGeneration } from '../pipeline/generation.ts';
-import { InFlight } from '../pipeline/in-flight.ts';
-import { Pipeline } from '../pipeline/pipeline.ts';
-import { shownTo } from '../policy/shown-lists.ts';
-import { Sessions } from '../session/sessions.ts';
-import { MemoryBus, MemoryEventLog, MemoryLease } from '../store/memory.ts';
+import { McpGateway } from '../pipeline/gateway.ts';
+import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
+import { MemoryEventLog } from '../store/memory.ts';
 import type { EventLog, Records } from '../store/ports.ts';
-import { createSeal } from '../store/seal.ts';
-import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
-import { Backends } from '../upstream/backends.ts';
-import { createBackend } from '../upstream/create-backend.ts';
-import { ProbeSlots } from '../upstream/probe-slots.ts';
-import { UpstreamPool } from '../upstream/upstream-pool.ts';
-import { about } from '../wire/about.ts';
-import { keyHashes } from '../wire/keyed-hash.ts';
+import { keyHashes } from '../wire/duplicate-keys.ts';
 import { MetGateways } from '../wire/via.ts';
 import { AuthServerHost } from './auth-server-host.ts';
-import { AUDIT_CLOSE_MS, AuthorizerFactory, shownPrincipal } from './authorizer-factory.ts';
+import {
+  type BuiltGeneration,
+  buildGeneration,
+  entrancesOf,
+  type Listening,
+  openAuthenticator,
+} from './build-generation.ts';
 import { systemClock } from './clock.ts';
-import { digest } from './digest.ts';
+import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
-import { ConfigApplier, entrancesOf, generationOf } from './reload/config-applier.ts';
+import { applyConfig } from './reload/config-applier.ts';
+import { RetiredGenerations } from './retired-generations.ts';
+import { createSharedServices, newId } from './shared-services.ts';
 import { Storage } from './storage.ts';
 import { UpstreamOAuth } from './upstream-oauth.ts';
 
 export interface Assembled {
-  readonly gateway: Pipeline;
-  readonly authenticator: Authenticator;
-  /** The config in force. */
+  readonly gateway: McpGateway;
+  readonly currentGeneration: CurrentGeneration;
+  /** Of the current generation. */
   readonly config: Config;
-  /** Puts a new config in force, all of it at once. Settings that need a restart must have their old values in it. */
+  readonly backends: Generation['backends'];
+  readonly services: Generation['services'];
+  /**
+   * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
+   * restart must have their old values in it.
+   */
   renew(next: Config): void;
-  readonly backends: Backends;
-  readonly services: ReadonlyMap<string, RpcService>;
   /** What is served besides the endpoints. */
   readonly pages: readonly Pages[];
   /**
@@ -98,205 +82,84 @@ export interface AssembleOptions {
   readonly overHttp?: boolean;
 }
 
-/** 192 random bits, in characters that are allowed in a header. */
-const newId = () => randomBytes(24).toString('base64url');
-
-/** Limits the pending calls of a backend: a person who does not answer must not block it for everyone else. */
-function parkingRoom({ backends, limits }: Config, name: string): number {
-  const backend = backends.find((candidate) => candidate.name === name);
-  const hasProcesses = backend?.kind === 'stdio' && !backend.share;
-  return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
-}
-
-/** The client's address. The current config says which proxies are trusted to report it. */
-function addresses(trustedProxies: () => readonly string[]): (caller: AddressedRequest) => string {
-  let trusted: readonly string[] | undefined;
-  let callers = new ClientAddresses([]);
-  return (caller) => {
-    const current = trustedProxies();
-    if (current !== trusted) {
-      trusted = current;
-      callers = new ClientAddresses(current);
-    }
-    return callers.of(caller);
-  };
-}
-
 const signInRefusals = {
   wrong: 'sign-in refused: wrong name or password',
-  wait: 'sign-in refused: too many wrong passwords, by address or name; it is open again after a while',
+  wait: 'sign-in refused: too many wrong passwords from this address or for this name; it is possible again later',
 } as const;
 
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const now = options.timeOfDay ?? Date.now;
-  const onBackendState = options.onBackendState ?? ((name, state) => logBackendState(log, name, state));
-  // Expiry depends on the time of day, which `clock` need not know.
-  const time = { now, after: (ms: number, action: () => void) => clock.after(ms, action) };
-  const makeService = (settings: ServiceConfig): RpcService =>
-    new HttpRpcService(settings, {
-      limits,
-      clock,
-      turned: (down) =>
-        log.info(
-          { service: settings.name, ...(down && { reason: down.reason }) },
-          down ? 'a service is down' : 'a service is back',
-        ),
-    });
-  const services = new Map(config.services.map((settings) => [settings.name, makeService(settings)]));
-  const makeRoom = (identity: Config['identity']): IdentityServices =>
-    createIdentity(identity, {
-      time,
-      fetch: options.fetch ?? fetch,
-      keyFileAt,
-      warn: (text, facts) => log.warn(facts, text),
-    });
-  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
-  const refusals = new RefusalLog(coalesced);
-  const addressOf = addresses(() => renewing.config.listen.trustedProxies);
-  const authenticator = new Authenticator(makeRoom(config.identity), ({ path, failure, principal, credentials }) => {
-    const address = credentials === 'local' ? undefined : addressOf(credentials);
-    const who = principal && shownPrincipal(principal);
-    refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
-    currentGeneration.now.authorizer.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
-  });
-  const seal = createSeal(config.seal.key);
+  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
-  const authority = new AuthServerHost();
-  const connections = new UpstreamOAuth(config, {
-    authenticator,
-    authority,
-    time,
-    warn,
-    consented: (backend, principalKey) => backends.get(backend)?.lookAgain?.(principalKey),
-  });
+  const after = (ms: number, action: () => void) => clock.after(ms, action);
+  // Expiry depends on the time of day, which `clock` need not know.
+  const time = { now: timeOfDay, after };
+  const coalesced = new CoalescedLog({ log, after });
+  const refusals = new RefusalLog(coalesced);
   const instance = newId();
-  const lineage = lineageOf(process.env, config.source);
   const metGateways = new MetGateways();
-  const hasMet = (id: string) => metGateways.has(id);
-  const descent = { via: { own: instance, outer: lineage.ids, hasMet }, environment: lineage.environment(instance) };
-  const slots = new ProbeSlots(limits.probesAtOnce, clock);
-  const makeBackend = (settings: BackendConfig, since: number): Backend => {
-    const notes = backendNotes(settings.name, log, counters);
-    const presented = connections.presentedTo(settings);
-    const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots, since, ...descent },
-      ...(presented && { presented }),
-    });
-    backend.onChange((state) => onBackendState(backend.name, state));
-    return backend;
-  };
-  const backends: Backends = new Backends(config.backends.map((settings) => makeBackend(settings, config.generation)));
-  const { stdoutIsProtocol = false } = options;
-  const authorizers = new AuthorizerFactory({
-    ...options,
-    log,
-    counters,
-    clock,
-    timeOfDay: now,
-    stdoutIsProtocol,
-    refusals,
+  const lineage = lineageOf(process.env, config.source);
+  const via = { own: instance, outer: lineage.ids, hasMet: (id: string) => metGateways.has(id) };
+  const authority = new AuthServerHost();
+  const currentGeneration = new CurrentGeneration<BuiltGeneration>();
+  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
+  const parts = new PartMaker({
+    ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
+    fetch: options.fetch ?? fetch,
+    audit: options.audit,
+    currentAudit: () => currentGeneration.now.audit,
+    descent: { via, environment: lineage.environment(instance) },
   });
-  const currentGeneration = new CurrentGeneration(generationOf(config, authorizers.adopt(authorizers.make(config))));
-  const backendInFlight = new BackendInFlight();
-  const listCache = new ListCache(limits, () => clock.now());
-  const listChanges = new ListChangeNotifier(backends, listCache, clock);
-  const watch = (backend: string) => listChanges.watch(backend);
-  const late: ListsOptions['late'] = (backend, row, principal) => listChanges.late(backend, row, principal);
-  const shown: ListsOptions['shown'] = (endpoint, row, principal) =>
-    shownTo(currentGeneration.now.authorizer, endpoint, row, principal);
-  const read: ListsOptions['read'] = (endpoint, list, view) => authorizers.read(endpoint, list, view);
-  const cursors = createCursors(seal);
-  const lists = new Lists({ backends, listCache, watch, late, cursors, clock, limits, digest, warn, shown, read });
-  const gateway: Pipeline = new Pipeline({
-    limits,
-    backends,
-    services,
-    authenticator,
-    credentialExpiry: new CredentialExpiry(clock, (principal) => authenticator.stillGood(principal)),
-    currentGeneration,
-    backendInFlight,
-    listCache,
-    lists,
-    nameResolver: new NameResolver(
-      backends,
-      lists,
-      ({ endpoint: { path }, row: { action }, name, principal, failure }) => {
-        refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
-        currentGeneration.now.authorizer.recordEarly({
-          reason: failure.reason,
-          endpoint: path,
-          principal,
-          action,
-          name,
-        });
-      },
-    ),
-    listChanges,
-    upstreams: new UpstreamPool(backends, limits, clock, outdating(listCache)),
-    sessions: new Sessions(limits, clock, new MemoryBus()),
-    pendingCalls: new PendingCalls(limits, {
-      clock,
-      seal,
-      lease: new MemoryLease(() => clock.now()),
-      newId,
-      roomAt: (name) => parkingRoom(renewing.config, name),
-    }),
-    toolHeaders: new ToolHeaders(clock),
-    get consenting() {
-      return connections.consenting;
-    },
-    events,
-    work: new InFlight(),
-    clock,
-    newId,
-    instance,
-    metGateways,
-    fault: createFault(log, newId),
-    warn,
-    count: (name) => counters.count(name),
+  currentGeneration.swap(buildGeneration(config, parts));
+  let listening: Listening | undefined;
+  const shared = createSharedServices(config, {
+    ...{ currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways },
   });
-  const stopWatching = watchDescriptors(log, counters, (ms, action) => clock.after(ms, action));
-  const state = new Storage(config, { now, warn, ...options });
-  const renewing: ConfigApplier = new ConfigApplier(config, {
-    ...{ gateway, authenticator, backends, backendInFlight, currentGeneration, authorizers, clock },
-    ...{ services, connections, makeBackend, makeService, makeRoom },
-  });
+  const gateway = new McpGateway(shared);
+  const retired = new RetiredGenerations(shared.backendInFlight, clock);
+  const stopWatching = watchDescriptors(log, counters, after);
+  const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   return {
     gateway,
-    authenticator,
-    pages: [authority.pages, connections.pages],
+    currentGeneration,
+    pages: [authority.pages, oauth.pages],
+    get config() {
+      return currentGeneration.now.config;
+    },
+    get backends() {
+      return currentGeneration.now.backends;
+    },
+    get services() {
+      return currentGeneration.now.services;
+    },
     open: async (url, pagesAt = async () => url) => {
       const isAuthority = config.authServer !== undefined && options.overHttp !== false;
       const own = isAuthority
-        ? await authority.open(config, entrancesOf(config), url, {
-            ...(await state.open()),
+        ? await authority.open(config, entrancesOf(currentGeneration.now), url, {
+            ...(await storage.open()),
             time,
             warn,
             userFileAt: keyFileAt,
             refused: (why, address) => coalesced.tell('warn', `${why} ${address}`, { address }, signInRefusals[why]),
           })
         : undefined;
-      await connections.open(pagesAt, state);
-      await authorizers.probed();
-      renewing.open(url, own);
+      await oauth.open(pagesAt, storage);
+      await currentGeneration.now.audit?.probe();
+      listening = { url, own };
+      openAuthenticator(currentGeneration.now, listening);
     },
-    renew: (next) => renewing.renew(next),
-    get config() {
-      return renewing.config;
+    renew: (next) => {
+      const build = (of: Config, before: BuiltGeneration) => buildGeneration(of, parts, before, listening);
+      applyConfig(next, { build, currentGeneration, gateway, retired });
     },
-    backends,
-    services,
     close: async (drainMs) => {
       await gateway.drain(drainMs);
-      authenticator.close();
       authority.close();
-      connections.close();
-      await Promise.all([renewing.close(), ...[...backends, ...services.values()].map((backend) => backend.close())]);
-      await authorizers.close(AUDIT_CLOSE_MS);
-      await state.close();
+      oauth.close();
+      await retired.close(currentGeneration.now);
+      await storage.close();
       stopWatching();
     },
   };

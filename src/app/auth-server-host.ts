@@ -8,6 +8,7 @@ import type { Pages } from '../downstream/mounted-paths.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Entrance } from '../identity/authenticator.ts';
 import type { IssuerSettings } from '../identity/settings.ts';
+import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
 import { type AuthServer, createAuthServer } from '../oauth/server/create.ts';
 import { paths, routeOf } from '../oauth/server/paths.ts';
 import type { AuthServerOutside } from '../oauth/server/ports.ts';
@@ -52,14 +53,16 @@ export class AuthServerHost {
     };
   }
 
-  /** The user who is signed in, in a browser with these cookies. */
-  async signedIn(cookies: string | undefined): Promise<string | undefined> {
-    return this.#server?.signedIn(cookies);
-  }
-
-  /** The address of the sign-in page, which leads to `returnTo` afterwards. */
-  signInUrl(returnTo: string): string {
-    return `${paths.signIn}?return=${encodeURIComponent(returnTo)}`;
+  /** For the consent pages: whoever signs in here is the principal of our own tokens. */
+  signIn(issuer: string): OwnSignIn {
+    return {
+      issuer,
+      signedIn: async (cookies) => {
+        const subject = await this.#server?.signedIn(cookies);
+        return subject === undefined ? undefined : JSON.stringify(['token', issuer, subject]);
+      },
+      signInUrl: (returnTo) => `${paths.signIn}?return=${encodeURIComponent(returnTo)}`,
+    };
   }
 
   close(): void {

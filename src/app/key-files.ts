@@ -1,12 +1,12 @@
 /** Key files on disk. A change replaces the file in one step, and only its owner can read it. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { KeyFileError } from '../identity/key-file.ts';
-import type { KeyFilePort } from '../identity/ports.ts';
+import type { FilePort } from '../identity/watched-file.ts';
 import { readTrustedFile } from './trusted-file.ts';
 
 const OWNER_ONLY = 0o600;
 
-export function keyFileAt(path: string): KeyFilePort {
+export function keyFileAt(path: string): FilePort {
   return {
     stamp: () => {
       const stat = statSync(path, { throwIfNoEntry: false });
@@ -28,7 +28,7 @@ export function replaceFile(path: string, change: (text: string | undefined) => 
     handle = openSync(beside, 'wx', OWNER_ONLY);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new KeyFileError(`somebody else is changing it; if nobody is, delete ${beside}`);
+    throw new KeyFileError(`another process is changing it; if none is, delete ${beside}`);
   }
   let isOpen = true;
   try {

@@ -40,13 +40,13 @@ export function lineageOf(env: Readonly<Record<string, string | undefined>>, con
 function refusalOf(links: readonly string[], own: string, config: string): string | undefined {
   if (links.some((link) => link.endsWith(`:${own}`)))
     return (
-      `${config} is already served by a gateway that started this process, and would be started again without end. ` +
-      `Take the backend that runs this program out of that file, or give it another config. (${VARIABLE})`
+      `${config} is already served by a gateway that started this process: the gateways would start each other without end. ` +
+      `Remove the backend that runs this program from that file, or give it another config. (${VARIABLE})`
     );
   if (links.length >= MOST_GATEWAYS)
     return (
       `${links.length} gateways have started each other, the last one this process. ` +
-      `Look for a backend that runs this program, and take it out of its config. (${VARIABLE})`
+      `Find the backend that runs this program, and remove it from its config. (${VARIABLE})`
     );
   return undefined;
 }

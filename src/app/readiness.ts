@@ -2,24 +2,17 @@
 
 import type { Readiness } from '../downstream/health.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
+import type { RpcServiceState } from '../jsonrpc/ports.ts';
 import { explanationOf } from '../observe/cause.ts';
+import type { Generation } from '../pipeline/generation.ts';
 
-interface Stated {
-  readonly name: string;
-  readonly state: BackendState | { readonly state: string };
-}
-
-interface Served {
-  readonly backends: Iterable<Stated>;
-  readonly services: ReadonlyMap<string, Stated>;
-  readonly config: { readonly generation: number };
-}
+type ServedParts = Pick<Generation, 'backends' | 'services' | 'config'>;
 
 /** States in which a backend or service cannot serve anything. */
 const absent: ReadonlySet<string> = new Set(['starting', 'down']);
 
 /** `isOpen`: requests are let in. Before that nothing is ready, whatever the state of the backends. */
-export function readinessOf({ backends, services, config }: Served, isOpen: boolean): Readiness {
+export function readinessOf({ backends, services, config }: ServedParts, isOpen: boolean): Readiness {
   const all = [...backends, ...services.values()];
   return {
     generation: config.generation,
@@ -28,7 +21,7 @@ export function readinessOf({ backends, services, config }: Served, isOpen: bool
   };
 }
 
-function shown(state: Stated['state']): Readiness['backends'][string] {
+function shown(state: BackendState | RpcServiceState): Readiness['backends'][string] {
   if (!('failure' in state)) return { state: state.state };
   const { failure } = state;
   return { state: state.state, message: failure.message, ...explanationOf(failure) };

@@ -6,15 +6,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { createOutwardFetch, type Outward, type OutwardFetch } from '../oauth/fetch/fetch.ts';
+import type { Warn } from '../observe/ports.ts';
 import { openFileStore } from '../store/file/open.ts';
 import type { Records, Seal } from '../store/ports.ts';
 import { createSeal } from '../store/seal.ts';
-import { sealedRecords } from '../store/sealed.ts';
+import { SealedRecords } from '../store/sealed.ts';
 import { loadSecret } from '../store/secret.ts';
 
 export interface StateOptions {
   readonly now: () => number;
-  readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly warn: Warn;
   readonly records?: Records;
   readonly outwardFetch?: OutwardFetch;
 }
@@ -58,23 +59,14 @@ export class Storage {
   }
 
   async #load(): Promise<OpenState> {
-    const { seal, store } = this.#config;
-    const { records: given } = this.#options;
+    const { seal, store, authServer } = this.#config;
+    const { records: given, outwardFetch, now, warn } = this.#options;
     const secret = given === undefined ? loadSecret({ configured: seal.key, dir: store.dir }) : seal.key;
     const own = createSeal(secret);
-    const records = given ?? (await this.#files(own));
-    return { records, seal: own, outwardFetch: this.#options.outwardFetch ?? this.#guarded() };
-  }
-
-  /** The records contain tokens and keys, so they are sealed: the file alone reveals nothing. */
-  async #files(seal: Seal): Promise<Records> {
-    const { now, warn } = this.#options;
-    const { records } = await openFileStore({ dir: this.#config.store.dir, now, warn });
-    return sealedRecords(records, seal, warn);
-  }
-
-  #guarded(): OutwardFetch {
-    this.#outward = createOutwardFetch({ allow: this.#config.authServer?.allowAddresses ?? [] });
-    return this.#outward.fetch;
+    // The records contain tokens and keys, so they are sealed: the file alone reveals nothing.
+    const records = given ?? new SealedRecords((await openFileStore({ dir: store.dir, now, warn })).records, own, warn);
+    if (outwardFetch !== undefined) return { records, seal: own, outwardFetch };
+    this.#outward = createOutwardFetch({ allow: authServer?.allowAddresses ?? [] });
+    return { records, seal: own, outwardFetch: this.#outward.fetch };
   }
 }

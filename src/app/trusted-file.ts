@@ -8,7 +8,7 @@ const OTHERS_WRITE = 0o002;
 
 export class UnsafeFileError extends Error {
   override readonly name = 'UnsafeFileError';
-  readonly code = 'writable by every user: close it with chmod o-w';
+  readonly code = 'writable by every user: remove that permission with chmod o-w';
 }
 
 /** Undefined where the file does not exist. Throws what the file system throws, or an UnsafeFileError. */

@@ -15,78 +15,94 @@ import type { CredentialHeaders, CredentialProvider } from '../oauth/client/cred
 import { GuardedFetch } from '../oauth/client/guarded-fetch.ts';
 import { mountConnectPages } from '../oauth/client/pages/create.ts';
 import { openIdSignIn } from '../oauth/client/pages/openid.ts';
-import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
 import type { TrustedFetch } from '../oauth/client/ports.ts';
-import { type BackendAuth, clientDocumentPath } from '../oauth/client/settings.ts';
+import { type BackendAuth, type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import { MemoryBus } from '../store/memory.ts';
 import { RecordLease } from '../store/record-lease.ts';
+import type { Backends } from '../upstream/backends.ts';
 import type { PresentedTo } from '../upstream/create-backend.ts';
 import type { Mounted } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
+import { isSame } from './reload/is-same.ts';
 import type { OpenState, Storage } from './storage.ts';
 
+/** OAuth towards the backends of one config. Part of its generation. */
+export interface BackendOAuth {
+  readonly settings: OAuthSettings;
+  /** Absent where no backend needs credentials other than the config's headers. */
+  readonly consenting: ConsentWaiter | undefined;
+  /** Set once, when storage is open: at once, or when a backend first demands credentials. */
+  opened?: OpenBackendOAuth;
+}
+
+interface OpenBackendOAuth {
+  readonly credentials: OAuthCredentials;
+  readonly pages: Mounted;
+  readonly document: string | undefined;
+}
+
+/** The parts of a config that this depends on. */
+interface OAuthSettings {
+  readonly identity: Config['identity'];
+  readonly isAuthServer: boolean;
+  readonly backends: Readonly<Record<string, BackendAuthSettings>>;
+}
+
 export interface UpstreamOAuthPorts {
-  readonly authenticator: Authenticator;
+  readonly currentGeneration: {
+    readonly now: { readonly oauth: BackendOAuth; readonly authenticator: Authenticator; readonly backends: Backends };
+  };
   readonly authority: AuthServerHost;
   readonly time: WallClock;
   readonly warn: Warn;
-  /** A person has given consent: the backend may now accept what it refused to this principal. */
-  consented(backend: string, principalKey: string): void;
 }
 
-export class UpstreamOAuth {
-  #config: Config;
-  readonly #outside: UpstreamOAuthPorts;
-  #credentials: OAuthCredentials | undefined;
-  #ready: () => Promise<void> = async () => undefined;
-  #mounted: Mounted | undefined;
-  #document: string | undefined;
+/** `url`: where people find our pages. */
+type OpenStorage = OpenState & { readonly url: string };
 
-  #consenting: ConsentWaiter | undefined;
-  /** Applies the current config again. Set once storage is open. */
-  #again: (() => void) | undefined;
+export class UpstreamOAuth {
+  readonly #ports: UpstreamOAuthPorts;
+  #storage: OpenStorage | undefined;
+  /** Shared by all generations, so that a call that waits hears of the consent at once. */
+  readonly #bus = new MemoryBus();
+  #ready: () => Promise<void> = async () => undefined;
   readonly #closing = new AbortController();
   readonly #waiting: ConsentWaiter = {
     waitFor: async (id, ms, signal) => {
       const until = AbortSignal.any([signal, this.#closing.signal]);
-      const waited = await this.#credentials?.consents.waitFor(id, ms, until);
+      const waited = await this.#opened?.credentials.consents.waitFor(id, ms, until);
       return waited === undefined || this.#closing.signal.aborted ? new Failure('shutting_down') : waited;
     },
   };
 
-  constructor(config: Config, outside: UpstreamOAuthPorts) {
-    this.#config = config;
-    this.#outside = outside;
-    this.#consenting = this.isNeeded ? this.#waiting : undefined;
+  constructor(ports: UpstreamOAuthPorts) {
+    this.#ports = ports;
   }
 
-  /** Whether any backend needs credentials other than the config's headers. */
-  get isNeeded(): boolean {
-    return this.#config.backends.some((backend) => authOf(backend) !== undefined);
+  get #opened(): OpenBackendOAuth | undefined {
+    return this.#ports.currentGeneration.now.oauth.opened;
   }
 
-  /** Read for every call, so it is precomputed. */
-  get consenting(): ConsentWaiter | undefined {
-    return this.#consenting;
+  /** For a new generation: that of the previous one, where nothing has changed. */
+  of(config: Config, before?: BackendOAuth): BackendOAuth {
+    const settings = settingsOf(config);
+    if (before !== undefined && isSame(before.settings, settings)) return before;
+    const consenting = Object.keys(settings.backends).length === 0 ? undefined : this.#waiting;
+    const opened = this.#storage && this.#open(settings, this.#storage);
+    return { settings, consenting, ...(opened && { opened }) };
   }
 
-  /** A new config is in force, possibly with different backends. */
-  renew(config: Config): void {
-    this.#config = config;
-    this.#consenting = this.isNeeded ? this.#waiting : undefined;
-    this.#again?.();
-  }
-
-  /** Nothing is served before `open`. */
+  /** Nothing is served before storage is open. */
   readonly pages: Pages = {
-    owns: (path) => this.#mounted?.owns(path) === true || (path === clientDocumentPath && this.#document !== undefined),
+    owns: (path) =>
+      path === clientDocumentPath ? this.#opened?.document !== undefined : this.#opened?.pages.owns(path) === true,
     handle: async (req, res, path) => {
-      if (path !== clientDocumentPath) this.#mounted?.handle(req, res);
+      if (path !== clientDocumentPath) this.#opened?.pages.handle(req, res);
       else {
         res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=300' });
-        res.end(req.method === 'HEAD' ? undefined : this.#document);
+        res.end(req.method === 'HEAD' ? undefined : this.#opened?.document);
       }
     },
   };
@@ -105,8 +121,9 @@ export class UpstreamOAuth {
   async open(url: () => Promise<string>, state: Storage): Promise<void> {
     const begin = async () => {
       const [address, opened] = [await url(), await state.open()];
-      this.#again = () => this.#begin(address, opened);
-      this.#again();
+      this.#storage = { ...opened, url: address };
+      const { oauth } = this.#ports.currentGeneration.now;
+      oauth.opened = this.#open(oauth.settings, this.#storage);
     };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
@@ -117,49 +134,37 @@ export class UpstreamOAuth {
       });
       return opening;
     };
-    const auths = this.#config.backends.flatMap((backend) => authOf(backend) ?? []);
+    const auths = Object.values(this.#ports.currentGeneration.now.oauth.settings.backends).map(({ auth }) => auth);
     if (auths.some(({ implied }) => implied !== true) || (auths.length > 0 && state.isThere)) await this.#ready();
   }
 
-  #begin(url: string, { records, seal, outwardFetch }: OpenState): void {
-    const { time, warn, authenticator, consented } = this.#outside;
-    const [publicUrl = url] = basesOf(this.#config.identity, url);
-    const backends = this.#config.backends.flatMap((backend) => {
-      const auth = authOf(backend);
-      return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
-    });
+  #open({ identity, isAuthServer, backends }: OAuthSettings, storage: OpenStorage): OpenBackendOAuth {
+    const { time, warn, currentGeneration, authority } = this.#ports;
+    const { url, records, seal, outwardFetch } = storage;
+    const [publicUrl = url] = basesOf(identity, url);
     const trusted: TrustedFetch = (address, init) => fetch(address, init);
     const outside = { time, outward: outwardFetch, trusted };
-    const credentials = createCredentials(
-      { publicUrl, backends: Object.fromEntries(backends) },
-      {
-        records,
-        lease: new RecordLease(records, () => time.now()),
-        bus: new MemoryBus(),
-        ...outside,
-        warn,
-      },
-    );
-    this.#credentials?.close();
-    this.#credentials = credentials;
+    const lease = new RecordLease(records, () => time.now());
+    const stored = { records, lease, bus: this.#bus };
+    const credentials = createCredentials({ publicUrl, backends }, { ...stored, ...outside, warn });
     const { consents } = credentials;
-    const ownSignIn = this.#ownSignIn(publicUrl);
-    const clients = this.#config.identity.issuers.flatMap(({ issuer, signIn }) =>
+    const clients = identity.issuers.flatMap(({ issuer, signIn }) =>
       signIn === undefined ? [] : [{ issuer, ...signIn }],
     );
-    this.#mounted = mountConnectPages({
+    const pages = mountConnectPages({
       publicUrl,
       consents: {
         find: (id) => consents.find(id),
         authorizationUrl: (id) => consents.authorizationUrl(id),
         complete: async (id, parameters) => {
           const { backend, principal } = await consents.complete(id, parameters);
-          consented(backend, principal.key);
+          // The backend may now accept what it refused to this principal.
+          currentGeneration.now.backends.get(backend)?.lookAgain?.(principal.key);
         },
       },
       seal,
-      keyOf: (secret) => authenticator.keyOf(secret),
-      ...(ownSignIn && { ownSignIn }),
+      keyOf: (secret) => currentGeneration.now.authenticator.keyOf(secret),
+      ...(isAuthServer && { ownSignIn: authority.signIn(publicUrl) }),
       ...(clients.length > 0 && {
         foreignSignIn: openIdSignIn(clients, {
           fetchFor: (issuer) => new GuardedFetch({ url: issuer }, outside).fetch,
@@ -171,47 +176,44 @@ export class UpstreamOAuth {
       warn,
     });
     const document = clientDocument(publicUrl);
-    this.#document = document && JSON.stringify(document);
+    return { credentials, pages, document: document && JSON.stringify(document) };
   }
 
+  /** Ends the calls that wait for consent. */
   close(): void {
     this.#closing.abort();
-    this.#credentials?.close();
-  }
-
-  #ownSignIn(issuer: string): OwnSignIn | undefined {
-    if (this.#config.authServer === undefined) return undefined;
-    const { authority } = this.#outside;
-    return {
-      issuer,
-      signedIn: async (cookies) => {
-        const subject = await authority.signedIn(cookies);
-        return subject === undefined ? undefined : JSON.stringify(['token', issuer, subject]);
-      },
-      signInUrl: (returnTo) => authority.signInUrl(returnTo),
-    };
   }
 
   /** Presents the credentials that the principal has at that moment. */
   #credentialProvider(backend: string, of: () => Principal): CredentialProvider {
-    const credentialProvider = (): CredentialProvider | undefined => {
+    const { currentGeneration } = this.#ports;
+    const providerIn = ({ credentials }: OpenBackendOAuth): CredentialProvider | undefined => {
       const principal = of();
-      return this.#credentials?.credentialProviderFor(
-        backend,
-        principal,
-        this.#outside.authenticator.tokenOf(principal),
-      );
+      const token = currentGeneration.now.authenticator.tokenOf(principal);
+      return credentials.credentialProviderFor(backend, principal, token);
     };
     return {
-      headers: () => credentialProvider()?.headers() ?? nothing,
+      headers: () => {
+        const { opened } = currentGeneration.now.oauth;
+        return (opened && providerIn(opened)?.headers()) ?? nothing;
+      },
       refused: async (refusal) => {
         await this.#ready();
-        const found = credentialProvider();
+        const { opened } = currentGeneration.now.oauth;
+        const found = opened && providerIn(opened);
         if (found === undefined) throw new Failure('backend_unauthorized');
         return found.refused(refusal);
       },
     };
   }
+}
+
+function settingsOf({ identity, authServer, backends }: Config): OAuthSettings {
+  const all = backends.flatMap((backend) => {
+    const auth = authOf(backend);
+    return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
+  });
+  return { identity, isAuthServer: authServer !== undefined, backends: Object.fromEntries(all) };
 }
 
 /** No credentials until the backend challenges. */

@@ -2,11 +2,11 @@
  * Rewrites results for clients of older revisions, by the table in revision-compat.ts. Everything that need not change
  * stays byte for byte: numbers keep their spelling, even in a list where a different entry lost a member.
  */
-import { elementsAt } from '../wire/array.ts';
+
 import { concat, type Raw, rewrite } from '../wire/compose.ts';
 import type { ObjectSpan } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
-import { membersAt } from '../wire/skim.ts';
+import { elementsAt, membersAt } from '../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
 import { contentRows, lists, type ResultPart, unknownMembers } from './revision-compat.ts';
 

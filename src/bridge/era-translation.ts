@@ -2,14 +2,15 @@
  * Translates an outcome to the other era. Only the protocol's own members change; members that belong to the tool, the
  * prompt or the resource stay as they are.
  */
+
+import { isLikeQuestion } from '../wire/ambiguity.ts';
 import { concat, type Raw, rewrite, spliceMessage } from '../wire/compose.ts';
 import type { ErrorResponse, ResultResponse } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { isLikeQuestion } from '../wire/questions.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
 
 const OPEN_BRACE = 0x7b;
 const { serverInfo } = metaKeys;

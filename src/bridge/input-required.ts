@@ -40,7 +40,7 @@ function readRequest(key: string, bytes: Uint8Array, span: Span): InputRequest {
   const message = skimMessage(splice(object, [{ span: { start: 1, end: 1 }, with: '"jsonrpc":"2.0","id":1,' }]));
   const row = message.kind === 'request' ? methodRow(message.method) : undefined;
   if (message.kind !== 'request' || row?.action !== 'ask') {
-    throw new Failure('backend_invalid', { message: 'The backend asked for input that no client could give' });
+    throw new Failure('backend_invalid', { message: 'The backend sent input requests that are not valid' });
   }
   return { key, row, message };
 }

@@ -17,7 +17,7 @@ import { member, slice, stringAt } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
-import { attempt, type Fault, type ResponderLimits, type StartCall, screened } from './responder.ts';
+import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
 import { isOlder, olderError } from './revision-compat.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -31,14 +31,14 @@ export interface LegacyContext {
    * The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: the backend refused the previous
    * ones.
    */
-  paramHeaders?(again: boolean): Promise<Record<string, string>>;
+  readonly paramHeaders?: ((again: boolean) => Promise<Record<string, string>>) | undefined;
 }
 
 export class LegacyResponder implements CallSink {
   readonly #session: Session;
   readonly #exchange: Exchange;
   readonly #request: CallRequest;
-  readonly #start: StartCall;
+  readonly #calls: CallStarter;
   readonly #context: LegacyContext;
   #rounds = 0;
   #paramHeaders: Record<string, string> | undefined;
@@ -48,12 +48,12 @@ export class LegacyResponder implements CallSink {
   /** The request of the current round. */
   #latest: CallRequest;
 
-  constructor(context: LegacyContext, exchange: Exchange, request: CallRequest, start: StartCall) {
+  constructor(context: LegacyContext, exchange: Exchange, request: CallRequest, calls: CallStarter) {
     this.#session = context.session;
     this.#exchange = exchange;
     this.#request = request;
     this.#latest = request;
-    this.#start = start;
+    this.#calls = calls;
     this.#context = context;
   }
 
@@ -90,10 +90,13 @@ export class LegacyResponder implements CallSink {
   }
 
   settle(outcome: CallOutcome): void {
-    const { fault, warn } = this.#context;
-    attempt(this.#exchange, fault, () => {
-      if (!this.#triesAgain(outcome)) this.#respond(screened(outcome, this.#request.row, warn));
-    });
+    const { row } = this.#request;
+    try {
+      if (this.#triesAgain(outcome)) return;
+      this.#respond(row.list === 'tools' ? screened(outcome, this.#context.warn) : outcome);
+    } catch (error) {
+      this.#exchange.fail(this.#context.fault(error));
+    }
   }
 
   #respond(outcome: CallOutcome): void {
@@ -199,7 +202,8 @@ export class LegacyResponder implements CallSink {
   #call(request: CallRequest): void {
     this.#latest = request;
     const paramHeaders = this.#paramHeaders;
-    this.#exchange.drivenBy(this.#start(paramHeaders === undefined ? request : { ...request, paramHeaders }, this));
+    const sent = paramHeaders === undefined ? request : { ...request, paramHeaders };
+    this.#exchange.drivenBy(this.#calls.start(sent, this));
   }
 
   #callWithHeaders(request: CallRequest, again: boolean): void {

@@ -23,7 +23,7 @@ import { member, textAt, valueAt } from '../wire/values.ts';
 import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
 import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
-import { attempt, type Fault, type ResponderLimits, type StartCall, screened } from './responder.ts';
+import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
 /** The client and the backend of an exchange. */
@@ -77,9 +77,9 @@ export class ModernResponder implements CallSink {
     this.#rounds = rounds;
   }
 
-  begin(start: StartCall): void {
+  begin(calls: CallStarter): void {
     const exchange = this.#exchange;
-    this.#call = start(this.#request, this);
+    this.#call = calls.start(this.#request, this);
     exchange?.drivenBy(this.#call);
   }
 
@@ -134,14 +134,18 @@ export class ModernResponder implements CallSink {
     this.#asks = undefined;
     const exchange = this.#exchange;
     if (exchange === undefined) return;
-    const { fault, warn } = this.#context;
-    attempt(exchange, fault, () => this.#respond(exchange, screened(outcome, this.#request.row, warn)));
+    const { row } = this.#request;
+    try {
+      this.#respond(exchange, row.list === 'tools' ? screened(outcome, this.#context.warn) : outcome);
+    } catch (error) {
+      exchange.fail(this.#context.fault(error));
+    }
   }
 
   /** Attaches the client's retry. Server requests that it leaves unanswered are asked again. */
   resume(exchange: Exchange, request: CallRequest): void {
     if (exchange.settled) {
-      this.abandon('The client is gone');
+      this.abandon('The client has disconnected');
       return;
     }
     this.#exchange = exchange;

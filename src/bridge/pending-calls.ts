@@ -6,7 +6,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Lease, Seal } from '../store/ports.ts';
-import { canonicalMembers } from '../wire/canonical-request.ts';
+import { canonicalMembers } from '../wire/canonical.ts';
 import type { Request } from '../wire/message.ts';
 import { membersAt } from '../wire/skim.ts';
 import { member } from '../wire/values.ts';
@@ -100,7 +100,7 @@ export class PendingCalls {
     const expires = this.#clock.now() + this.#limits.parkedMs;
     const stopWaiting = this.#clock.after(this.#limits.parkedMs, () => {
       this.#remove(id);
-      responder.abandon('The client did not come back');
+      responder.abandon('The client did not retry the request in time');
     });
     this.#parked.set(id, { responder, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
     this.#perPrincipal.add(principal.key, 1);

@@ -2,13 +2,13 @@
 
 import type { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
-import type { Exchange } from '../exchange/exchange.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
-import type { MethodRow } from '../wire/methods.ts';
 
-/** Starts one call on the upstream session chosen for the exchange, under its permit. */
-export type StartCall = (request: CallRequest, sink: CallSink) => Call;
+/** Starts the calls of one exchange, one for each round. */
+export interface CallStarter {
+  start(request: CallRequest, sink: CallSink): Call;
+}
 
 export interface ResponderLimits {
   /** Limit of `input_required` rounds in one call. */
@@ -20,20 +20,11 @@ export interface ResponderLimits {
 /** Turns an unexpected exception into a failure that clients may see; its text goes to the log. */
 export type Fault = (error: unknown) => Failure;
 
-/** The outcome as any client may see it: tools with invalid header annotations are left out, with a warning. */
-export function screened(outcome: CallOutcome, row: MethodRow, warn: Warn): CallOutcome {
-  if (outcome.kind !== 'result' || row.list !== 'tools' || outcome.screened === true) return outcome;
+/** A list of tools as any client may see it: tools with invalid header annotations are left out, with a warning. */
+export function screened(outcome: CallOutcome, warn: Warn): CallOutcome {
+  if (outcome.kind !== 'result' || outcome.screened === true) return outcome;
   const message = withoutInvalidTools(outcome.message, (tool, why) =>
     warn('a tool was left out: its x-mcp-header is invalid', { tool, why }),
   );
   return { ...outcome, message };
-}
-
-/** Settles the exchange even if our own code throws, whatever the backend sent. */
-export function attempt(exchange: Exchange | undefined, fault: Fault, action: () => void): void {
-  try {
-    action();
-  } catch (error) {
-    exchange?.fail(fault(error));
-  }
 }

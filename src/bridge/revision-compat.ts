@@ -70,9 +70,9 @@ const things: Readonly<Record<ResultPart, string>> = {
 };
 
 const omitted = 'It is left out.';
-const named = 'It is left out; the name is there.';
-const asText = 'The same JSON comes as text, where the result has no text of its own.';
-const refused = 'The question is refused with `revision_too_old`, and the client hears nothing of it.';
+const named = 'It is left out; `name` remains.';
+const asText = 'It is sent as text, if the result has no text of its own.';
+const refused = 'The server request fails with `revision_too_old`; the client does not get it.';
 
 const member = (of: ResultPart, name: string, since: Revision, instead: string): MemberRow => ({
   kind: 'member',
@@ -89,13 +89,13 @@ const capability = (name: CapabilityRow['capability'], since: Revision, sub?: st
   capability: name,
   ...(sub === undefined ? {} : { member: sub }),
   since,
-  instead: 'Backends are not told of it.',
+  instead: 'It is not declared to backends.',
 });
 
 export const olderRows: readonly OlderRow[] = [
   member('tool', 'annotations', '2025-03-26', omitted),
   member('tool', 'title', '2025-06-18', named),
-  member('tool', 'outputSchema', '2025-06-18', 'It is left out; what it describes comes as text.'),
+  member('tool', 'outputSchema', '2025-06-18', 'It is left out; structured content is sent as text.'),
   member('tool', 'icons', '2025-11-25', omitted),
   member('prompt', 'title', '2025-06-18', named),
   member('prompt', 'icons', '2025-11-25', omitted),
@@ -114,7 +114,7 @@ export const olderRows: readonly OlderRow[] = [
     what: 'audio content',
     type: 'audio',
     since: '2025-03-26',
-    instead: 'It comes as an embedded resource with the same bytes and media type.',
+    instead: 'It is sent as an embedded resource with the same bytes and media type.',
     replace: ({ data, mimeType, annotations }) => ({
       type: 'resource',
       resource: { uri: 'bascule:audio', mimeType, blob: data },
@@ -126,7 +126,7 @@ export const olderRows: readonly OlderRow[] = [
     what: 'a resource link',
     type: 'resource_link',
     since: '2025-06-18',
-    instead: 'It comes as text: name, address and description.',
+    instead: 'It is sent as text: name, URI and description.',
     replace: ({ uri, name, title, description }) => ({
       type: 'text',
       text: [`${String(title ?? name)}: ${String(uri)}`, description]
@@ -163,7 +163,7 @@ export const olderRows: readonly OlderRow[] = [
     what: 'a form with titled choices (`oneOf`)',
     method: 'elicitation/create',
     since: '2025-11-25',
-    instead: 'The choices come as `enum` and `enumNames`.',
+    instead: 'The choices are sent as `enum` and `enumNames`.',
     applies: (params) => fieldsOf(params).some(({ field }) => Array.isArray(field.oneOf)),
     replace: withNamedChoices,
   },
@@ -172,7 +172,7 @@ export const olderRows: readonly OlderRow[] = [
     what: '`mode` of a form',
     method: 'elicitation/create',
     since: '2025-11-25',
-    instead: 'It is left out; without it a question is a form.',
+    instead: 'It is left out: an elicitation without `mode` is a form.',
     applies: ({ mode }) => mode === 'form',
     replace: ({ mode: _mode, ...rest }) => rest,
   },
@@ -202,7 +202,7 @@ export const olderRows: readonly OlderRow[] = [
   },
   {
     kind: 'error',
-    what: 'the error -32042, a page has to be visited first',
+    what: 'the error -32042 (URL elicitation required)',
     code: -32042,
     since: '2025-11-25',
     instead: 'The request fails with `revision_too_old`.',
@@ -302,7 +302,7 @@ export function knowsNotification(revision: Revision, method: string): boolean {
 }
 
 function tooOld({ what, since }: OlderRow, revision: Revision): Failure {
-  const message = `The backend needs ${what}: there is none before ${since}, and the client speaks ${revision}`;
+  const message = `The backend needs ${what}, which revisions before ${since} do not have; the client uses ${revision}`;
   return new Failure('revision_too_old', { message, data: { needs: what, since, revision } });
 }
 

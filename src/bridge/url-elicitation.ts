@@ -3,11 +3,11 @@
  * asks for the same with `input_required`.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
-import { elementsAt } from '../wire/array.ts';
+
+import { ambiguousQuestion } from '../wire/ambiguity.ts';
 import { rewrite } from '../wire/compose.ts';
 import type { ErrorResponse, Request } from '../wire/message.ts';
-import { ambiguousQuestion } from '../wire/questions.ts';
-import { membersAt } from '../wire/skim.ts';
+import { elementsAt, membersAt } from '../wire/skim.ts';
 import { member, stringAt, textMember } from '../wire/values.ts';
 import { errorCode, URL_ELICITATION_REQUIRED } from './era-translation.ts';
 import { type InputQuestion, isLegacyAskMember } from './input-required.ts';

@@ -2,14 +2,9 @@
  * Our own cursors: a position in one version of one list, sealed, so that no client can forge one or use it elsewhere.
  */
 import { Failure } from '../errors/failure.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
+import type { Seal } from '../store/ports.ts';
 import { isObject } from '../wire/values.ts';
-import { BoundedMap } from './recent.ts';
-
-/** The part of the store's seal that is used here. */
-export interface Sealing {
-  seal(plain: string, context: string): string;
-  open(sealed: string, context: string): string | undefined;
-}
 
 export interface Position {
   readonly offset: number;
@@ -25,36 +20,39 @@ export interface CursorScope {
   readonly principal?: string;
 }
 
-export interface Cursors {
-  write(position: Position, bound: CursorScope): string;
-  /** Throws the Failure `invalid_cursor` if we did not issue this cursor for any of these. */
-  read(cursor: string, ...bounds: readonly CursorScope[]): Position;
-}
-
 /** All clients that page through one list send the same cursors, so this many opened ones are cached. */
 const OPENED_KEPT = 256;
 
-export function createCursors(seal: Sealing): Cursors {
-  const opened = new BoundedMap<Position>(OPENED_KEPT);
-  const open = (cursor: string, context: string): Position | undefined => {
+export class Cursors {
+  readonly #seal: Seal;
+  readonly #opened = new BoundedMap<Position>(OPENED_KEPT);
+
+  constructor(seal: Seal) {
+    this.#seal = seal;
+  }
+
+  write({ offset, version }: Position, bound: CursorScope): string {
+    return this.#seal.seal(JSON.stringify({ offset, version }), contextOf(bound));
+  }
+
+  /** Throws the Failure `invalid_cursor` if we did not issue this cursor for any of these. */
+  read(cursor: string, ...bounds: readonly CursorScope[]): Position {
+    for (const bound of bounds) {
+      const position = this.#open(cursor, contextOf(bound));
+      if (position !== undefined) return position;
+    }
+    throw new Failure('invalid_cursor');
+  }
+
+  #open(cursor: string, context: string): Position | undefined {
     const key = `${cursor} ${context}`;
-    const known = opened.get(key);
+    const known = this.#opened.get(key);
     if (known !== undefined) return known;
-    const plain = seal.open(cursor, context);
+    const plain = this.#seal.open(cursor, context);
     const position = plain === undefined ? undefined : readPosition(plain);
-    if (position !== undefined) opened.set(key, position);
+    if (position !== undefined) this.#opened.set(key, position);
     return position;
-  };
-  return {
-    write: ({ offset, version }, bound) => seal.seal(JSON.stringify({ offset, version }), contextOf(bound)),
-    read(cursor, ...bounds) {
-      for (const bound of bounds) {
-        const position = open(cursor, contextOf(bound));
-        if (position !== undefined) return position;
-      }
-      throw new Failure('invalid_cursor');
-    },
-  };
+  }
 }
 
 /** The first word separates cursors from other values sealed with the same key. */

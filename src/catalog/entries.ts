@@ -2,10 +2,10 @@
  * A page of a backend's list, with its entries as bytes, so that all details of an entry reach the client unchanged.
  */
 import { Failure } from '../errors/failure.ts';
-import { elementsAt } from '../wire/array.ts';
+import { listed } from '../policy/actions.ts';
 import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { membersAt } from '../wire/skim.ts';
+import { elementsAt, membersAt } from '../wire/skim.ts';
 import { member, stringAt, valueAt } from '../wire/values.ts';
 
 export interface Entry {
@@ -29,9 +29,6 @@ export interface ListPage {
   readonly scope: Scope;
 }
 
-/** The member of an entry that clients refer to it by. */
-const keys = { tools: 'name', prompts: 'name', resources: 'uri', resourceTemplates: 'uriTemplate' } as const;
-
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -46,13 +43,13 @@ export function readPage(
   const list = row.list === undefined ? undefined : member(result, row.list);
   const elements = list && elementsAt(bytes, list);
   if (row.list === undefined || list === undefined || elements === undefined) {
-    throw new Failure('backend_invalid', { message: `${row.method} gave no list` });
+    throw new Failure('backend_invalid', { message: `the result of ${row.method} has no list` });
   }
   // Copy once per page. Views into the message would keep the whole message, and the chunk that it came in, in memory
   // as long as the list is cached; a copy per entry would be an allocation each. All entries of a page are freed
   // together.
   const kept = Buffer.from(bytes.subarray(list.start, list.end));
-  const key = keys[row.list];
+  const { key } = listed[row.list];
   const entries = elements.flatMap(({ start, end }) => {
     const entry = readEntry(kept.subarray(start - list.start, end - list.start), key);
     if (typeof entry === 'object') return [entry];

@@ -5,11 +5,6 @@
 import type { Entry } from './entries.ts';
 import type { BackendList } from './view.ts';
 
-export interface ListCacheLimits {
-  /** Bytes of all lists together. The least recently used list is evicted first. */
-  readonly listCacheBytes: number;
-}
-
 export interface ListKey {
   readonly backend: string;
   readonly method: string;
@@ -45,7 +40,8 @@ const everybody = '';
 const ENTRY_OVERHEAD = 200;
 
 export class ListCache {
-  readonly #limits: ListCacheLimits;
+  /** Bytes of all lists together. The least recently used list is evicted first. */
+  readonly #mostBytes: number;
   readonly #now: () => number;
   /** In order of use. */
   readonly #kept = new Map<string, { readonly list: KeptList; readonly bytes: number; changed: boolean }>();
@@ -54,8 +50,8 @@ export class ListCache {
   #versions = 0;
   #changes = 0;
 
-  constructor(limits: ListCacheLimits, now: () => number) {
-    this.#limits = limits;
+  constructor({ listCacheBytes }: { readonly listCacheBytes: number }, now: () => number) {
+    this.#mostBytes = listCacheBytes;
     this.#now = now;
   }
 
@@ -153,7 +149,7 @@ export class ListCache {
     this.#kept.set(name, { list, bytes, changed });
     this.#bytes += bytes;
     for (const oldest of [...this.#kept.keys()]) {
-      if (this.#bytes <= this.#limits.listCacheBytes || oldest === name) break;
+      if (this.#bytes <= this.#mostBytes || oldest === name) break;
       this.#drop(oldest);
     }
     return list;

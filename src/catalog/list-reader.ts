@@ -2,25 +2,25 @@
  * Reads each backend's lists for one client: completely, on the client's own upstream session, and cached while fresh.
  * A backend that is down or slow loses its own entries and no others.
  */
-
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
+import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Warn } from '../observe/ports.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
-import type { Backends } from '../upstream/backends.ts';
+import type { CurrentBackends } from '../upstream/backends.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
-import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { ResultResponse } from '../wire/message.ts';
+import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
+import { member, textMember, valueAt } from '../wire/values.ts';
 import { type Entry, readPage } from './entries.ts';
 import type { KeptList, ListCache, ReadResult } from './list-cache.ts';
 import type { Missing } from './merged-list.ts';
-import { offers } from './offers.ts';
-import { listPages } from './read-whole-list.ts';
 
 /** On whose behalf lists are read. */
 export interface Reader {
@@ -33,7 +33,7 @@ export interface Reader {
 }
 
 export interface ReadingOptions {
-  readonly backends: Backends;
+  readonly currentGeneration: CurrentBackends;
   readonly listCache: ListCache;
   /** Called when a backend's lists are read, so that its changes are watched. */
   readonly watch: (backend: string) => void;
@@ -68,18 +68,19 @@ export class ListReading {
 
   /** The lists last read, fresh or not. Backends that were never read are left out. */
   known(endpoint: Endpoint, row: MethodRow, reader: Reader): readonly KeptList[] {
-    const { listCache } = this.#options;
-    return endpoint.backends.flatMap((backend) => {
-      const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-      return listCache.last({ backend, method: row.method, owner }) ?? [];
-    });
+    return endpoint.backends.flatMap((backend) => this.#last(backend, row, reader) ?? []);
+  }
+
+  #last(backend: string, { method }: MethodRow, reader: Reader): KeptList | undefined {
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
+    return this.#options.listCache.last({ backend, method, owner });
   }
 
   /** Whether every backend that offers this list was read at some time. */
   isKnown(endpoint: Endpoint, row: MethodRow, reader: Reader): boolean {
     const known = new Set(this.known(endpoint, row, reader).map(({ backend }) => backend));
     return endpoint.backends.every((name) => {
-      const discovery = this.#options.backends.of(name, reader.principal)?.lastDiscovery;
+      const discovery = this.#options.currentGeneration.now.backends.of(name, reader.principal)?.lastDiscovery;
       return known.has(name) || (discovery !== undefined && !offers(discovery, row));
     });
   }
@@ -92,18 +93,17 @@ export class ListReading {
   }
 
   #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
-    const eras = this.#options.backends.of(name, principal)?.lastDiscovery?.eras;
+    const eras = this.#options.currentGeneration.now.backends.of(name, principal)?.lastDiscovery?.eras;
     return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];
   }
 
   #missing(backend: string, row: MethodRow, reader: Reader, error: unknown): Missing {
-    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-    const last = this.#options.listCache.last({ backend, method: row.method, owner });
-    return { backend, reason: error instanceof Failure ? error.reason : 'internal_error', last };
+    const reason = error instanceof Failure ? error.reason : 'internal_error';
+    return { backend, reason, last: this.#last(backend, row, reader) };
   }
 
   part(name: string, row: MethodRow, reader: Reader): ListPart | Promise<ListPart> {
-    const backend = this.#options.backends.of(name, reader.principal);
+    const backend = this.#options.currentGeneration.now.backends.of(name, reader.principal);
     if (backend === undefined) return undefined;
     const { listCache, clock, limits } = this.#options;
     const discovery = backend.lastDiscovery;
@@ -172,7 +172,7 @@ export class ListReading {
   }
 
   async #readOn(upstream: UpstreamLease, permit: Permit, name: string, row: MethodRow): Promise<ReadResult> {
-    const { limits, warn, backends } = this.#options;
+    const { limits, warn, currentGeneration } = this.#options;
     const pages = await listPages(permit, row, upstream, limits.listCacheBytes, (answer) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
@@ -185,7 +185,7 @@ export class ListReading {
     const isTold = (upstream.hearing ?? 'heard') === 'heard' && tellsOfChanges(upstream.discovery.capabilities, row);
     const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
     // A backend with credentials per principal may show each principal a different list, whatever it declares.
-    const isShared = upstream.era === 'modern' && backends.get(name)?.ownOf === undefined;
+    const isShared = upstream.era === 'modern' && currentGeneration.now.backends.get(name)?.ownOf === undefined;
     return {
       entries: pages.flatMap(({ entries }) => entries),
       ttlMs,
@@ -198,4 +198,54 @@ export class ListReading {
 function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
   const area = capability === undefined ? undefined : capabilities[capability];
   return typeof area === 'object' && area !== null && 'listChanged' in area && area.listChanged === true;
+}
+
+/** The most pages of one list: a backend with more is assumed to page in circles. */
+const PAGES = 1_000;
+
+/**
+ * All pages of a backend's list, as `read` returns them, up to `mostBytes` in total. The empty string is a valid cursor
+ * of the next page. Rejects with a `Failure`.
+ */
+async function listPages<P extends { readonly next: string | undefined }>(
+  permit: Permit,
+  row: MethodRow,
+  upstream: UpstreamLease,
+  mostBytes: number,
+  read: (answer: ResultResponse) => P,
+): Promise<readonly P[]> {
+  const call = upstream.aside ?? upstream.call.bind(upstream);
+  const pages: P[] = [];
+  let cursor: string | undefined;
+  let size = 0;
+  while (pages.length < PAGES) {
+    const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
+    const answer = await callOnce((sink) => call(permit, request, sink));
+    size += answer.bytes.byteLength;
+    if (size > mostBytes) throw new Failure('backend_too_large', { message: `${row.method} is too large` });
+    const page = read(answer);
+    pages.push(page);
+    if (page.next === undefined) return pages;
+    if (page.next === cursor) break;
+    cursor = page.next;
+  }
+  throw new Failure('backend_invalid', { message: `${row.method} returns more pages than allowed` });
+}
+
+/** The entries of all pages, parsed. */
+export async function listAll(
+  permit: Permit,
+  method: 'tools/list',
+  upstream: UpstreamLease,
+  mostBytes: number,
+): Promise<readonly unknown[]> {
+  const row = methodRow(method) as MethodRow;
+  const pages = await listPages(permit, row, upstream, mostBytes, ({ bytes, result }) => {
+    const list = row.list === undefined ? undefined : member(result, row.list);
+    const values = list && valueAt(bytes, list);
+    if (!Array.isArray(values))
+      throw new Failure('backend_invalid', { message: `the result of ${method} has no list` });
+    return { values: values as readonly unknown[], next: textMember(bytes, result, 'nextCursor') };
+  });
+  return pages.flatMap(({ values }) => values);
 }

@@ -1,40 +1,28 @@
 /** The merged lists of one endpoint's backends, as one client sees them, page by page. */
-
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { ShownList } from '../policy/shown-lists.ts';
+import type { ShownList } from '../policy/filtered-list.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import type { Cursors, Position } from './cursors.ts';
+import type { CursorScope, Cursors, Position } from './cursors.ts';
+import type { Scope } from './entries.ts';
 import type { KeptList } from './list-cache.ts';
-import { boundTo, mergedKey, standingKey } from './list-keys.ts';
 import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
-import { type Digest, MergedList, type Missing } from './merged-list.ts';
+import { type Digest, MergedList, type MergedParts, type Missing } from './merged-list.ts';
 import { createNames, type Names } from './names.ts';
-import { BoundedMap } from './recent.ts';
 import { type BackendList, type ListView, mergeNamed, mergeResources, mergeTemplates } from './view.ts';
 
 export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
-  readonly limits: ListsLimits;
+  readonly limits: ReadingLimits & MergedParts['limits'];
   readonly digest: Digest;
   /** Which part of a list a principal may see; undefined if all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => ShownList | undefined;
   /** Called when a list was read from every backend of the endpoint. */
   readonly read?: ((endpoint: Endpoint, list: string | undefined, view: ListView) => void) | undefined;
-}
-
-export interface ListsLimits extends ReadingLimits {
-  readonly listPageEntries: number;
-  readonly listPageBytes: number;
-}
-
-/** Which page of a list, and which part of it the client may see; undefined if all. */
-export interface PageWanted {
-  readonly cursor: string | undefined;
-  readonly shown: ShownList | undefined;
 }
 
 /** Merged lists that are cached. If all clients see the same, there is one per list and endpoint. */
@@ -121,9 +109,10 @@ export class Lists {
   #standingFor(endpoint: Endpoint, row: MethodRow, reader: Reader): MergedList | undefined {
     const standing = this.#standing.get(standingKey(endpoint, row, reader));
     if (standing === undefined) return undefined;
-    const { backends, listCache, clock } = this.#options;
+    const { currentGeneration, listCache, clock } = this.#options;
     if (standing.changes !== listCache.changes || clock.now() >= standing.until) return undefined;
     const { known, merged } = standing;
+    const { backends } = currentGeneration.now;
     if (standing.backends !== endpoint.backends || standing.names !== endpoint.names) return undefined;
     for (let at = 0; at < known.length; at++) {
       const backend = backends.of(endpoint.backends[at] as string, reader.principal);
@@ -134,7 +123,8 @@ export class Lists {
 
   #stand(endpoint: Endpoint, row: MethodRow, reader: Reader, merged: MergedList): void {
     if (merged.scope !== 'public' || !merged.isWhole) return;
-    const { backends, listCache, clock } = this.#options;
+    const { currentGeneration, listCache, clock } = this.#options;
+    const { backends } = currentGeneration.now;
     const until = Math.min(clock.now() + UNSEEN_MS, ...merged.lists.map(({ readAt, goodMs }) => readAt + goodMs));
     const known = endpoint.backends.map((name) => backends.of(name, reader.principal)?.lastDiscovery);
     this.#standing.set(standingKey(endpoint, row, reader), {
@@ -158,12 +148,15 @@ export class Lists {
     return view;
   }
 
-  /** One page for the client. Undefined if no backend offers such a list. */
+  /**
+   * One page for the client, of the part of the list that it may see. Undefined if no backend offers such a list.
+   */
   page(
     endpoint: Endpoint,
     row: MethodRow,
     reader: Reader,
-    { cursor, shown }: PageWanted,
+    cursor: string | undefined,
+    shown: ShownList | undefined,
   ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
     if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor, shown);
     const merged = this.merged(endpoint, row, reader);
@@ -187,7 +180,7 @@ export class Lists {
     const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));
     const merged = shown === undefined ? whole : whole.shownTo(shown);
     if (merged.version !== version)
-      throw new Failure('invalid_cursor', { message: 'The list has changed: begin again' });
+      throw new Failure('invalid_cursor', { message: 'The list has changed: read it from the start' });
     return this.#page(endpoint, row, reader, merged, offset);
   }
 
@@ -250,7 +243,19 @@ export class Lists {
     return mergeNamed(lists, endpoint.names, this.names(endpoint));
   }
 
-  #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing?: readonly Missing[]): string {
-    return `${endpoint.names} ${this.#namesOf(endpoint.backends).id} ${mergedKey(endpoint, row, lists, missing)}`;
+  #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing: readonly Missing[] = []): string {
+    const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
+    const versions = [...lists.map(({ version }) => version), ...absent];
+    return [endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join('\n');
   }
+}
+
+/** As many keys as there are lists of endpoints, for each era of clients. */
+function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
+  return `${prefers} ${method} ${path}`;
+}
+
+/** A private list's cursor is bound to its principal, so that its later pages are private too. */
+function boundTo({ path }: Endpoint, { method }: MethodRow, scope: Scope, { principal }: Reader): CursorScope {
+  return { endpoint: path, method, ...(scope === 'private' && { principal: principal.key }) };
 }

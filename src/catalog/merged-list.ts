@@ -1,15 +1,14 @@
 /** One merged list: the entries of all backends in one order, split into pages on request. */
-
 import { Failure } from '../errors/failure.ts';
-import type { ShownList } from '../policy/shown-lists.ts';
-import { resultBytes } from '../wire/compose.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
+import type { ShownList } from '../policy/filtered-list.ts';
+import { concat, type Raw, resultBytes } from '../wire/compose.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
+import type { Scope } from './entries.ts';
 import type { KeptList } from './list-cache.ts';
-import { cutPages, listResult } from './list-pages.ts';
-import { BoundedMap } from './recent.ts';
-import type { ListView } from './view.ts';
+import type { Collision, ListedEntry, ListView } from './view.ts';
 
 /** A backend whose entries are missing from the list. */
 export interface Missing {
@@ -115,7 +114,7 @@ export class MergedList {
     const result = listResult(row, view.places.slice(page.start, page.end), {
       ttlMs,
       scope: this.scope,
-      partial: missing.map(({ backend, reason }) => ({ backend, reason })),
+      partial: missing,
       collisions: view.collisions,
       ...(isLast ? {} : { next: cursorFor(page.end) }),
     });
@@ -155,4 +154,75 @@ function tellAt(now: number, lists: readonly KeptList[]): Told {
     if (left > 0) until = Math.min(until, readAt + ttlMs - left);
   }
   return { ttlMs: least, from: now, until };
+}
+
+interface PageLimits {
+  readonly entries: number;
+  /** Bytes of the entries together. A larger entry gets its own page. */
+  readonly bytes: number;
+}
+
+/** Half-open range of positions in the view. */
+interface PageRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** At least one page: an empty list has an empty page. */
+export function cutPages({ places }: Pick<ListView, 'places'>, limits: PageLimits): readonly PageRange[] {
+  const pages: PageRange[] = [];
+  let start = 0;
+  let bytes = 0;
+  places.forEach((place, at) => {
+    const size = place.bytes.byteLength + 1;
+    if (at > start && (at - start >= limits.entries || bytes + size > limits.bytes)) {
+      pages.push({ start, end: at });
+      start = at;
+      bytes = 0;
+    }
+    bytes += size;
+  });
+  pages.push({ start, end: places.length });
+  return pages;
+}
+
+interface ListOptions {
+  /** The cursor of the next page. */
+  readonly next?: string;
+  readonly ttlMs: number;
+  readonly scope: Scope;
+  /** Backends whose entries are missing, and why. */
+  readonly partial: readonly { readonly backend: string; readonly reason: string }[];
+  readonly collisions?: readonly Collision[];
+}
+
+/** Enough to see the problem; all of them would be on every page. */
+const COLLISIONS_TOLD = 50;
+
+const metaKeys = { partial: 'bascule/partial', collisions: 'bascule/collisions' } as const;
+
+/**
+ * The result object in its modern form.
+ * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#response-format
+ */
+export function listResult(row: MethodRow, places: readonly ListedEntry[], options: ListOptions): Buffer {
+  const { next, ttlMs, scope, partial, collisions = [] } = options;
+  const parts: Raw[] = [`{${JSON.stringify(row.list)}:[`];
+  places.forEach(({ bytes }, at) => {
+    if (at > 0) parts.push(',');
+    parts.push(bytes);
+  });
+  const meta = {
+    ...(partial.length > 0 && { [metaKeys.partial]: partial.map(({ backend, reason }) => ({ backend, reason })) }),
+    ...(collisions.length > 0 && { [metaKeys.collisions]: collisions.slice(0, COLLISIONS_TOLD) }),
+  };
+  const rest = JSON.stringify({
+    nextCursor: next,
+    resultType: 'complete',
+    ttlMs,
+    cacheScope: scope,
+    _meta: Object.keys(meta).length > 0 ? meta : undefined,
+  });
+  parts.push(`],${rest.slice(1)}`);
+  return concat(parts);
 }

@@ -8,17 +8,15 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Thing } from '../policy/question.ts';
 import { unknownThing } from '../policy/refusals.ts';
-import type { Backends } from '../upstream/backends.ts';
+import type { CurrentBackends } from '../upstream/backends.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
-import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { withClientUris } from './links.ts';
+import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Reader } from './list-reader.ts';
 import type { Lists } from './lists.ts';
 import type { Origin } from './names.ts';
-import { offers } from './offers.ts';
-import { ownerOf } from './owner.ts';
-import { type NamedTarget as Named, renamed, targetOf } from './requests.ts';
-import { distinguished, readDistinguished } from './uris.ts';
+import { ResourceOwners } from './owner.ts';
+import { type NamedTarget, renamed, targetOf, withClientUris } from './requests.ts';
+import { distinguished } from './uris.ts';
 
 export interface ResolvedTarget {
   readonly backend: string;
@@ -37,20 +35,7 @@ export function isMerged({ backends }: Endpoint): boolean {
   return backends.length !== 1;
 }
 
-const rows = {
-  tools: methodRow('tools/list') as MethodRow,
-  prompts: methodRow('prompts/list') as MethodRow,
-  resources: methodRow('resources/list') as MethodRow,
-  templates: methodRow('resources/templates/list') as MethodRow,
-};
-
-/** The target of a request: a tool, a prompt, a resource or a template. */
-interface Subject {
-  readonly list: keyof typeof rows;
-  readonly name: string;
-  /** Where the request names it. */
-  readonly named?: Named;
-}
+const rows = { tool: methodRow('tools/list') as MethodRow, prompt: methodRow('prompts/list') as MethodRow };
 
 /** A name that no backend has, for the log and the audit trail. */
 export interface UnknownName {
@@ -62,20 +47,26 @@ export interface UnknownName {
 }
 
 export class NameResolver {
-  readonly #backends: Backends;
+  readonly #currentGeneration: CurrentBackends;
   readonly #lists: Lists;
+  readonly resources: ResourceOwners;
   readonly #onUnknown: (unknown: UnknownName) => void;
 
-  constructor(backends: Backends, lists: Lists, onUnknown: (unknown: UnknownName) => void = () => undefined) {
-    this.#backends = backends;
+  constructor(
+    currentGeneration: CurrentBackends,
+    lists: Lists,
+    onUnknown: (unknown: UnknownName) => void = () => undefined,
+  ) {
+    this.#currentGeneration = currentGeneration;
     this.#lists = lists;
+    this.resources = new ResourceOwners(currentGeneration, lists);
     this.#onUnknown = onUnknown;
   }
 
   /** False if every backend of the endpoint is known not to offer the method. */
   isOffered({ backends }: Endpoint, row: MethodRow): boolean {
     for (const name of backends) {
-      const discovery = this.#backends.get(name)?.lastDiscovery;
+      const discovery = this.#currentGeneration.now.backends.get(name)?.lastDiscovery;
       if (discovery === undefined || offers(discovery, row)) return true;
     }
     return false;
@@ -83,56 +74,61 @@ export class NameResolver {
 
   /** Throws, or rejects with, a `Failure` if no backend of the endpoint has the target. */
   find(endpoint: Endpoint, row: MethodRow, message: Request, reader: Reader): ResolvedTarget | Promise<ResolvedTarget> {
-    const subject = subjectOf(row, message);
+    const named = targetOf(message, row);
+    if (named === undefined) throw new Failure('invalid_params', { message: `${row.name ?? 'name'} is required` });
     let origin: Origin | Promise<Origin>;
     try {
       origin =
-        subject.list === 'tools' || subject.list === 'prompts'
-          ? this.#named(endpoint, subject, reader)
-          : this.#located(endpoint, subject, reader);
+        named.kind === 'resource'
+          ? this.resources.locate(endpoint, named.text, reader)
+          : this.#origin(endpoint, named.kind, named.text, reader);
     } catch (error) {
-      return this.#refused(error, endpoint, row, subject, reader);
+      return this.#refused(error, endpoint, row, named, reader);
     }
-    if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, subject, origin, reader);
+    if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, named, origin, reader);
     return origin.then(
-      (found) => this.#target(endpoint, row, message, subject, found, reader),
-      (error: unknown) => this.#refused(error, endpoint, row, subject, reader),
+      (found) => this.#target(endpoint, row, message, named, found, reader),
+      (error: unknown) => this.#refused(error, endpoint, row, named, reader),
     );
   }
 
-  #refused(error: unknown, endpoint: Endpoint, row: MethodRow, { name }: Subject, { principal }: Reader): never {
+  #refused(
+    error: unknown,
+    endpoint: Endpoint,
+    row: MethodRow,
+    { text: name }: NamedTarget,
+    { principal }: Reader,
+  ): never {
     if (error instanceof Failure && error.row.blame === 'client')
       this.#onUnknown({ endpoint, row, name, principal, failure: error });
     throw error;
   }
 
-  #named(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
-    const row = rows[subject.list];
+  #origin(endpoint: Endpoint, kind: keyof typeof rows, name: string, reader: Reader): Origin | Promise<Origin> {
     const names = this.#lists.names(endpoint);
-    const plain = endpoint.names === 'never' ? undefined : names.decode(subject.name);
+    const plain = endpoint.names === 'never' ? undefined : names.decode(name);
     // Under `always` an encoded name is unambiguous, listed or not.
     if (plain !== undefined && endpoint.names === 'always') return plain;
-    const known = this.#lists.knownView(endpoint, row, reader);
-    const found = known.find(subject.name);
-    if (found !== undefined) return found;
-    return this.#namedAfterReading(endpoint, subject, reader, plain);
+    const found = this.#lists.knownView(endpoint, rows[kind], reader).find(name);
+    return found ?? this.#originAfterReading(endpoint, kind, name, reader, plain);
   }
 
-  async #namedAfterReading(
+  async #originAfterReading(
     endpoint: Endpoint,
-    subject: Subject,
+    kind: keyof typeof rows,
+    name: string,
     reader: Reader,
     plain: Origin | undefined,
   ): Promise<Origin> {
-    const row = rows[subject.list];
+    const row = rows[kind];
     const { view } = await this.#lists.merged(endpoint, row, reader);
-    const origin = view.find(subject.name) ?? plain;
+    const origin = view.find(name) ?? plain;
     if (origin !== undefined) return origin;
-    const collision = view.collisions.find(({ name }) => name === subject.name);
+    const collision = view.collisions.find((one) => one.name === name);
     // A client must not learn of a backend that it may not see.
-    const backends = this.#lists.knownToHave(endpoint, row, reader, subject.name, collision?.backends ?? []);
-    if (backends.length > 0) throw new Failure('name_collision', { data: { name: subject.name, backends } });
-    throw unknownThing(subject.list === 'tools' ? 'tool' : 'prompt', subject.name);
+    const backends = this.#lists.knownToHave(endpoint, row, reader, name, collision?.backends ?? []);
+    if (backends.length > 0) throw new Failure('name_collision', { data: { name, backends } });
+    throw unknownThing(kind, name);
   }
 
   /**
@@ -140,19 +136,16 @@ export class NameResolver {
    * does not list the target or cannot be read, both names are used, so that no spelling evades a rule.
    */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
-    if (kind === 'tool' || kind === 'prompt') {
-      const encoded = this.#lists.names(endpoint).encode(origin);
-      const { name: own } = origin;
-      if (endpoint.names === 'always') return { kind, name: encoded, own };
-      const row = kind === 'tool' ? rows.tools : rows.prompts;
-      const known = this.#lists.knownView(endpoint, row, reader).nameOf(origin);
-      if (known !== undefined && this.#lists.parts.isKnown(endpoint, row, reader)) return { kind, name: known, own };
-      return this.#namedThing(endpoint, row, origin, reader).then((name) =>
-        name === undefined ? { kind, name: encoded, also: own, own } : { kind, name, own },
-      );
-    }
-    if (this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint)) return { kind, name: origin.name };
-    return this.#addressed(endpoint, kind, origin, reader);
+    if (kind !== 'tool' && kind !== 'prompt') return this.resources.thing(endpoint, kind, origin, reader);
+    const encoded = this.#lists.names(endpoint).encode(origin);
+    const { name: own } = origin;
+    if (endpoint.names === 'always') return { kind, name: encoded, own };
+    const known = this.#lists.knownView(endpoint, rows[kind], reader).nameOf(origin);
+    if (known !== undefined && this.#lists.parts.isKnown(endpoint, rows[kind], reader))
+      return { kind, name: known, own };
+    return this.#namedThing(endpoint, rows[kind], origin, reader).then((name) =>
+      name === undefined ? { kind, name: encoded, also: own, own } : { kind, name, own },
+    );
   }
 
   async #namedThing(endpoint: Endpoint, row: MethodRow, origin: Origin, reader: Reader): Promise<string | undefined> {
@@ -160,91 +153,21 @@ export class NameResolver {
     return view.nameOf(origin);
   }
 
-  async #addressed(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Promise<Thing> {
-    const read = async (row: MethodRow) => {
-      if (this.#lists.parts.isKnown(endpoint, row, reader)) {
-        return {
-          view: this.#lists.knownView(endpoint, row, reader),
-          lists: this.#lists.parts.known(endpoint, row, reader),
-        };
-      }
-      return this.#lists.merged(endpoint, row, reader);
-    };
-    const [resources, templates] = await Promise.all([read(rows.resources), read(rows.templates)]);
-    const listed = resources.view.nameOf(origin) ?? templates.view.nameOf(origin);
-    const { name: own } = origin;
-    if (listed !== undefined) return { kind, name: listed, own };
-    const lists = { resources: resources.lists, templates: templates.lists };
-    const owner = ownerOf(own, lists, endpoint.backends);
-    const name = distinguished(origin.backend, own);
-    if (owner === 'unknown') return { kind, name, also: own, own };
-    const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === own;
-    return { kind, name: isPlain ? own : name, own };
-  }
-
   /** The backend of a resource, and its URI there. */
   locate(endpoint: Endpoint, uri: string, reader: Reader): Origin | Promise<Origin> {
     if (!isMerged(endpoint)) return { backend: endpoint.backends[0] ?? '', name: uri };
-    return this.#located(endpoint, { list: 'resources', name: uri }, reader);
-  }
-
-  /** The URI by which a client reaches a backend's resource, as far as is known without reading lists. */
-  addressOf(endpoint: Endpoint, { backend, name }: Origin, reader: Reader): string {
-    const isOnly = this.#withResources(endpoint).length === 1 && this.#allKnown(endpoint);
-    return isOnly || this.#isPlain(endpoint, backend, name, reader) ? name : distinguished(backend, name);
-  }
-
-  #located(endpoint: Endpoint, subject: Subject, reader: Reader): Origin | Promise<Origin> {
-    const said = readDistinguished(subject.name, endpoint.backends);
-    if (said !== undefined) return { backend: said.backend, name: said.uri };
-    const having = this.#withResources(endpoint);
-    const [only] = having;
-    // If only one backend has resources, every URI belongs to it.
-    if (only !== undefined && having.length === 1 && this.#allKnown(endpoint)) {
-      return { backend: only, name: subject.name };
-    }
-    const known = this.#owner(endpoint, subject.name, this.#knownLists(endpoint, reader), reader);
-    return known ?? this.#locatedAfterReading(endpoint, subject, reader);
-  }
-
-  async #locatedAfterReading(endpoint: Endpoint, subject: Subject, reader: Reader): Promise<Origin> {
-    const [resources, templates] = await Promise.all([
-      this.#lists.merged(endpoint, rows.resources, reader),
-      this.#lists.merged(endpoint, rows.templates, reader),
-    ]);
-    const { lists } = resources;
-    const origin = this.#owner(endpoint, subject.name, { resources: lists, templates: templates.lists }, reader);
-    if (origin !== undefined) return origin;
-    throw unknownThing('resource', subject.name);
-  }
-
-  #owner(endpoint: Endpoint, uri: string, lists: Parameters<typeof ownerOf>[1], reader: Reader): Origin | undefined {
-    const owner = ownerOf(uri, lists, endpoint.backends);
-    if (owner === 'unknown') return undefined;
-    if (!('ambiguous' in owner)) return { backend: owner.backend, name: owner.uri };
-    // If the reader knows of several, it must say which one. Backends that it may not see are ignored.
-    const known = owner.ambiguous.filter((backend) => {
-      const names = [uri, distinguished(backend, uri)];
-      return names.some(
-        (name) => this.#lists.knownToHave(endpoint, rows.resources, reader, name, [backend]).length > 0,
-      );
-    });
-    const [only, ...others] = known;
-    if (only === undefined) throw unknownThing('resource', uri);
-    if (others.length === 0) return { backend: only, name: uri };
-    const uris = known.map((backend) => distinguished(backend, uri));
-    throw new Failure('resource_ambiguous', { data: { uri, uris } });
+    return this.resources.locate(endpoint, uri, reader);
   }
 
   #target(
     endpoint: Endpoint,
     row: MethodRow,
     message: Request,
-    subject: Subject,
+    named: NamedTarget,
     { backend, name }: Origin,
     reader: Reader,
   ): ResolvedTarget {
-    const own = name === subject.name ? message : renamed(message, row, name, subject.named);
+    const own = name === named.text ? message : renamed(message, row, name, named);
     const base =
       row.action === 'call'
         ? { backend, name, message: own, names: this.#namesOf(endpoint, { backend, name }) }
@@ -253,7 +176,7 @@ export class NameResolver {
     if (!renames) return base;
     const isRead = row.method === 'resources/read';
     const clientUri = (uri: string) =>
-      isRead || !this.#isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
+      isRead || !this.resources.isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
     return { ...base, renamed: (result) => withClientUris(result, clientUri) };
   }
 
@@ -268,42 +191,6 @@ export class NameResolver {
    */
   #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
     if (row.method === 'resources/read') return wasRenamed;
-    return (row.action === 'call' || row.action === 'get') && this.#withResources(endpoint).length > 1;
+    return (row.action === 'call' || row.action === 'get') && this.resources.areShared(endpoint);
   }
-
-  /** Whether the plain URI leads back to this backend. */
-  #isPlain(endpoint: Endpoint, backend: string, uri: string, reader: Reader): boolean {
-    const owner = ownerOf(uri, this.#knownLists(endpoint, reader), endpoint.backends);
-    return typeof owner === 'object' && 'backend' in owner && owner.backend === backend && owner.uri === uri;
-  }
-
-  #knownLists(endpoint: Endpoint, reader: Reader) {
-    return {
-      resources: this.#lists.parts.known(endpoint, rows.resources, reader),
-      templates: this.#lists.parts.known(endpoint, rows.templates, reader),
-    };
-  }
-
-  /** Backends with resources, at most two: callers only need to know whether there is one or several. */
-  #withResources({ backends }: Endpoint): readonly string[] {
-    const having: string[] = [];
-    for (const name of backends) {
-      const discovery = this.#backends.get(name)?.lastDiscovery;
-      if (discovery === undefined || !offers(discovery, rows.resources)) continue;
-      if (having.push(name) > 1) break;
-    }
-    return having;
-  }
-
-  #allKnown({ backends }: Endpoint): boolean {
-    return backends.every((name) => this.#backends.get(name)?.lastDiscovery !== undefined);
-  }
-}
-
-function subjectOf(row: MethodRow, message: Request): Subject {
-  const named = targetOf(message, row);
-  if (named === undefined) throw new Failure('invalid_params', { message: `${row.name ?? 'name'} is required` });
-  const { kind, text } = named;
-  if (kind === 'resource') return { list: row.name === 'ref' ? 'templates' : 'resources', name: text, named };
-  return { list: kind === 'prompt' ? 'prompts' : 'tools', name: text, named };
 }

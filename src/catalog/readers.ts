@@ -7,7 +7,8 @@ import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
-import type { HearPooled, UpstreamLease, UpstreamPool } from '../upstream/upstream-pool.ts';
+import type { HearPooled } from '../upstream/pooled-sessions.ts';
+import type { UpstreamLease, UpstreamPool } from '../upstream/upstream-pool.ts';
 import { canonical } from '../wire/canonical.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
@@ -15,13 +16,11 @@ import { changedList, everyList } from '../wire/subscription-filter.ts';
 import type { ListCache } from './list-cache.ts';
 import type { Reader } from './list-reader.ts';
 
-/** A client without a session sees what its principal sees. For legacy backends its capabilities matter too. */
-export function readerFor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts): Reader {
-  return new ModernReader(upstreams, principal, client);
-}
-
-/** Created for every request at a merged endpoint, and few need a list: so everything is computed on demand. */
-class ModernReader implements Reader {
+/**
+ * A client without a session sees what its principal sees. For legacy backends its capabilities matter too. Created for
+ * every request at a merged endpoint, and few need a list: so everything is computed on demand.
+ */
+export class ModernReader implements Reader {
   readonly prefers = 'modern';
   readonly principal: Principal;
   readonly #upstreams: UpstreamPool;

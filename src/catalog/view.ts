@@ -2,7 +2,7 @@
 import { splice } from '../wire/compose.ts';
 import type { Entry } from './entries.ts';
 import type { NamePolicy, Names, Origin } from './names.ts';
-import { mayOverlap } from './overlap.ts';
+import { mayOverlap } from './templates.ts';
 import { distinguished, isReserved } from './uris.ts';
 
 export interface BackendList {

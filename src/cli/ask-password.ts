@@ -8,10 +8,12 @@ const MOST_CHARS = 4_096;
 /** Asks twice, because the typed characters are not shown. */
 export async function askTwice(input: ReadStream, show: (text: string) => void): Promise<string> {
   if (!input.isTTY)
-    throw new UserFileError('nobody is here to ask for a password; --password-stdin takes it from a pipe');
+    throw new UserFileError(
+      'stdin is not a terminal, so the password cannot be asked for; pass it through a pipe with --password-stdin',
+    );
   const first = await ask('Password: ', input, show);
   const second = await ask('Again: ', input, show);
-  if (first !== second) throw new UserFileError('the two are not the same');
+  if (first !== second) throw new UserFileError('the two passwords differ');
   return first;
 }
 

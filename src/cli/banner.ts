@@ -32,8 +32,8 @@ function clients(address: string, { identity }: EndpointConfig): string[] {
   const header = withKey ? " -H 'Authorization: Bearer <key>'" : '';
   return [
     'Connect a client:',
-    ...(withKey ? ['  A key is needed in the place of <key>; `bascule key new <name>` makes one.'] : []),
-    ...(isGuarded && identity.tokens ? ['  Clients that know OAuth need none: they lead you to the sign-in.'] : []),
+    ...(withKey ? ['  Replace <key> with an access key; `bascule key new <name>` creates one.'] : []),
+    ...(isGuarded && identity.tokens ? ['  Clients that support OAuth need no key: they open the sign-in page.'] : []),
     `  Claude Code   claude mcp add --transport http bascule ${address}${withKey ? ' --header "Authorization: Bearer <key>"' : ''}`,
     `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"${headers}}'`,
     `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"${headers}}}}`,
@@ -51,7 +51,7 @@ function services({ endpoints }: Config, url: string): string[] {
 
 export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'starting') return `  ${name}  starting`;
-  if (state.state === 'personal') return `  ${name}  each of its users connects with an account of their own`;
+  if (state.state === 'personal') return `  ${name}  ready: each user connects with their own account`;
   if (state.state === 'refused') return `  ${name}  ${refusal(state.failure)}`;
   if (state.state === 'down') return `  ${name}  down: ${explained(state.failure)}`;
   const { eras, revision, serverInfo } = state.discovery;
@@ -62,7 +62,7 @@ export function backendLine(name: string, state: BackendState): string {
 
 function refusal(failure: Failure): string {
   if (failure.reason === 'consent_needed') return `needs your consent: open ${String(failure.data?.url)}`;
-  return `refuses us: ${explained(failure)}`;
+  return `not usable: ${explained(failure)}`;
 }
 
 /** The first MCP endpoint. Unless the config says otherwise, all backends stand behind it. */
@@ -74,7 +74,7 @@ function severalBackends(config: Config, url: string): string[] {
   const own = config.endpoints.filter(({ backends, protocol }) => backends.length === 1 && protocol === undefined);
   if (own.length === 0) return [];
   return [
-    'Everything is there under one address; each backend also has one of its own:',
+    'This endpoint serves all backends; each backend also has an endpoint of its own:',
     ...own.map(({ path, backends }) => `  ${backends[0]}  ${url}${path}`),
     '',
   ];

@@ -34,7 +34,7 @@ export function newKey(name: string, flags: NewKeyFlags, { file, say, remark, no
     const before = text === undefined ? undefined : readKeyFile(text);
     const added = addKey(before, { name, scopes: flags.scopes ?? [], expiresAt }, { bytes: randomBytes, now });
     key = added.key;
-    remark(`key ${added.entry.id} for ${name}, in ${file}. It is shown this once:`);
+    remark(`created key ${added.entry.id} for ${name} in ${file}. The key is shown only now:`);
     return writeKeyFile(added.file);
   });
   say(key);

@@ -43,29 +43,29 @@ interface UserFlags {
   readonly passwordStdin?: boolean;
 }
 
-const configOption = ['--config <path>', 'bascule.yaml; without it the working directory is searched'] as const;
+const configOption = ['--config <path>', 'bascule.yaml; default: the config file in the working directory'] as const;
 
 const program = new Command(about.name)
   .description('An MCP gateway: any client revision in, any server revision out.')
   .version(about.version);
 
 const configHelp =
-  'bascule.yaml or an mcpServers JSON; without it the working directory is searched, then the demo is served';
+  'bascule.yaml, or a client’s JSON file with mcpServers; default: the config file in the working directory, else the demo';
 
 withFlags(program.command('serve [config]').description('serve over HTTP'))
   .option('--host <address>', 'address to listen on')
-  .option('--port <port>', 'port to listen on; 0 chooses one')
-  .option('--open-to-network', 'listen on an address that others can reach, although nobody is asked who they are')
+  .option('--port <port>', 'port to listen on; 0: any free port')
+  .option('--open-to-network', 'allow listening on a network address without authentication')
   .action((path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serve)));
 
 withFlags(program.command('stdio [config]').description('serve the client that started this process')).action(
   (path: string | undefined, flags: Flags) => withConfig(path, flags, unlessStartedByItself(serveOverStdio)),
 );
 
-const configCommand = program.command('config').description('look at a config without serving it');
+const configCommand = program.command('config').description('check a config without serving it');
 configCommand
   .command('check [config]')
-  .description('say what is wrong with it, or what it was understood to mean')
+  .description('report its problems, or describe what it means')
   .action((path: string | undefined) =>
     withConfig(path, {}, async ({ config, notices }) => {
       for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
@@ -78,14 +78,14 @@ configCommand
     }),
   );
 
-const policyCommand = program.command('policy').description('look at a policy before it is in force');
+const policyCommand = program.command('policy').description('check a policy before it is in force');
 policyCommand
   .command('check [config]')
-  .description('say what its rules mean, and which of them can never match')
+  .description('describe its rules, and warn of those that can never match')
   .action((path: string | undefined) => withPolicy(path, checkPolicy));
 policyCommand
   .command('test <cases>')
-  .description('decide the cases of a file, and say which come out otherwise than they should')
+  .description('decide the cases in a file, and report those with an unexpected decision')
   .option(...configOption)
   .action((cases: string, flags: { readonly config?: string }) =>
     withPolicy(flags.config, (command) => {
@@ -96,13 +96,13 @@ policyCommand
     }),
   );
 
-const keyCommand = program.command('key').description('make, list and revoke the keys that callers present');
-const keyFile = ['--file <path>', 'the key file; without it the one that the config names'] as const;
+const keyCommand = program.command('key').description('create, list and revoke access keys');
+const keyFile = ['--file <path>', 'the key file; default: the one in the config'] as const;
 keyCommand
   .command('new <name>')
-  .description('make a key and show it once; several keys may have one name')
-  .option('--scope <scope...>', 'what it may be used for')
-  .option('--expires <when>', 'a time from now, such as 90d, or a date')
+  .description('create a key and show it once; several keys may have the same name')
+  .option('--scope <scope...>', 'scopes of the key')
+  .option('--expires <when>', 'when the key expires: a time from now, such as 90d, or a date')
   .option(...keyFile)
   .option(...configOption)
   .action((name: string, flags: KeyFlags) =>
@@ -110,29 +110,31 @@ keyCommand
   );
 keyCommand
   .command('list')
-  .description('show names, scopes and expiry, never the keys')
+  .description('list names, scopes and expiry, never the keys')
   .option(...keyFile)
   .option(...configOption)
   .action((flags: KeyFlags) => withKeyFile(flags, listKeys));
 keyCommand
   .command('revoke <idOrName>')
-  .description('take a key, or all keys of a name, out of the file; a running gateway sees it by itself')
+  .description('remove a key, or all keys of a name, from the file; a running gateway notices it')
   .option(...keyFile)
   .option(...configOption)
   .action((idOrName: string, flags: KeyFlags) => withKeyFile(flags, (at) => revokeKey(idOrName, at)));
 
-const userCommand = program.command('user').description('add, list and remove the users who sign in here');
-const userFile = ['--file <path>', 'the file of users; without it the one that the config names'] as const;
-const passwordStdin = ['--password-stdin', 'take the password from the first line of stdin'] as const;
+const userCommand = program
+  .command('user')
+  .description('add, list and remove users of the bundled authorization server');
+const userFile = ['--file <path>', 'the user file; default: the one in the config'] as const;
+const passwordStdin = ['--password-stdin', 'read the password from the first line of stdin'] as const;
 for (const { use, description, run, asks } of [
-  { use: 'add <name>', description: 'add a user; the password is asked for', run: newUser, asks: true },
+  { use: 'add <name>', description: 'add a user; asks for the password', run: newUser, asks: true },
   {
     use: 'passwd <name>',
-    description: 'set another password; connected clients ask again',
+    description: 'change the password; connected clients must sign in again',
     run: newPassword,
     asks: true,
   },
-  { use: 'remove <name>', description: 'take a user out of the file', run: dropUser, asks: false },
+  { use: 'remove <name>', description: 'remove a user from the file', run: dropUser, asks: false },
 ]) {
   const command = userCommand.command(use).description(description);
   if (asks) command.option(...passwordStdin);
@@ -143,7 +145,7 @@ for (const { use, description, run, asks } of [
 }
 userCommand
   .command('list')
-  .description('show the names, never the passwords')
+  .description('list the names, never the passwords')
   .option(...userFile)
   .option(...configOption)
   .action((flags: UserFlags) => withUserFile(flags, listUsers));

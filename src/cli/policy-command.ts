@@ -7,10 +7,9 @@ import { ConfigDocument } from '../config/document.ts';
 import { type PolicyCase, readCases } from '../config/policy-cases.ts';
 import { ConfigError } from '../config/problems.ts';
 import type { ThingKind } from '../policy/actions.ts';
-import { compilePolicy } from '../policy/compile.ts';
 import { explain } from '../policy/explain.ts';
 import type { TrustedCredentials } from '../policy/match.ts';
-import type { Policy } from '../policy/policy.ts';
+import { Policy } from '../policy/policy.ts';
 import type { PolicyQuestion } from '../policy/question.ts';
 import { type EndpointBackends, review } from '../policy/review.ts';
 import type { PolicySettings } from '../policy/rules.ts';
@@ -62,7 +61,7 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
     say(error.format());
     return 1;
   }
-  const compiled = compilePolicy(policy, world, 0);
+  const compiled = new Policy(policy, world, 0);
   const failed = cases.flatMap((one) => unexpected(compiled, { ...one, question: located(one.question, places) }));
   for (const line of failed) say(line);
   say(`${cases.length - failed.length} of ${cases.length} cases as expected`);

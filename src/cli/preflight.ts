@@ -8,8 +8,7 @@ import { readTrustedFile, UnsafeFileError } from '../app/trusted-file.ts';
 import type { Config, StdioBackendConfig } from '../config/config.ts';
 import { KeyFileError, readKeyFile } from '../identity/key-file.ts';
 import { readUserFile, UserFileError } from '../oauth/server/user-file.ts';
-import { findAccount } from '../upstream/stdio/account.ts';
-import { childEnvironment } from '../upstream/stdio/environment.ts';
+import { childEnvironment, findAccount } from '../upstream/stdio/environment.ts';
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +29,7 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
 function keyFileProblems(file: string): string[] {
   const cure = 'until then no key is accepted';
   return fileProblems(file, {
-    absent: `there is no key file ${file} yet: make the first key with \`bascule key new <name>\``,
+    absent: `there is no key file ${file} yet: create the first key with \`bascule key new <name>\``,
     broken: (why) => `key file ${file}: ${why}; ${cure}`,
     read: readKeyFile,
   });
@@ -86,7 +85,7 @@ function findCommand(command: string, path: string, cwd: string): string | undef
   const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat', '.com'] : [''];
   const files = places.flatMap((place) => endings.map((ending) => `${place}${ending}`)).filter(isFile);
   if (files.some(isExecutable)) return undefined;
-  if (files.length > 0) return `${files[0]} is not executable: give it the right with chmod +x`;
+  if (files.length > 0) return `${files[0]} is not executable: make it executable with chmod +x`;
   const [first = '', ...rest] = command.trim().split(/\s+/);
   if (rest.length > 0)
     return `there is no program named "${command}": if it is a command line, write \`command: ${first}\` and put the rest into \`args\``;

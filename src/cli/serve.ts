@@ -1,11 +1,10 @@
 /** `bascule serve`: serves HTTP until a signal stops it. */
+import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
-import { connectionsWithin, openFilesLimit } from '../app/descriptor-limit.ts';
 import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
-import { Reloader } from '../app/reload/reloader.ts';
-import { reloadOnSignal } from '../app/reload/signal.ts';
+import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
@@ -20,6 +19,10 @@ import { stopOnSignal } from './shutdown.ts';
 
 /** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
+/** Descriptors for files, pipes to a few processes, and health checks beyond the connection limit. */
+const RESERVED_DESCRIPTORS = 48;
+/** With fewer connections the gateway would be useless. */
+const LEAST_CONNECTIONS = 8;
 
 export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();
@@ -45,7 +48,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       else early.push(line);
     },
   });
-  const connectionsTotal = connectionsWithin(openFilesLimit(), config.limits.connectionsTotal);
+  const connectionsTotal = connectionsWithinDescriptors(config.limits.connectionsTotal);
   if (connectionsTotal < config.limits.connectionsTotal)
     log.debug({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
   let isOpen = false;
@@ -53,9 +56,8 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   try {
     server = await startHttp({
       listen: config.listen,
-      endpoints: config.endpoints,
+      currentGeneration: assembled.currentGeneration,
       gateway: assembled.gateway,
-      authenticator: assembled.authenticator,
       limits: { ...config.limits, connectionsTotal },
       ready: () => readinessOf(assembled, isOpen),
       notes: ingressNotes(log, counters),
@@ -71,10 +73,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   const reloader = new Reloader({
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
-    renew: (next) => {
-      assembled.renew(next);
-      server.renew(next);
-    },
+    renew: (next) => assembled.renew(next),
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
@@ -114,6 +113,19 @@ function probeAll({ backends }: Assembled): void {
 
 function cannotListen({ listen }: Config, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const why = code === 'EADDRINUSE' ? 'something else listens there already; choose another with --port' : code;
+  const why = code === 'EADDRINUSE' ? 'another process is listening there; choose another port with --port' : code;
   return `cannot listen on ${listen.host}:${listen.port}: ${why}`;
+}
+
+/** A quarter of the descriptors is for backends: connections to them, and three pipes for each process. */
+function connectionsWithinDescriptors(wanted: number): number {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    if (soft === undefined) return wanted;
+    const most = Math.floor((Number(soft) * 3) / 4) - RESERVED_DESCRIPTORS;
+    return Math.min(wanted, Math.max(LEAST_CONNECTIONS, most));
+  } catch {
+    // The system does not report a limit.
+    return wanted;
+  }
 }

@@ -2,21 +2,21 @@
  * `bascule stdio`: serves the client that started the process, over standard input and output. Stdout carries only the
  * protocol.
  */
-import { assemble } from '../app/assemble.ts';
+import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
-import { Reloader } from '../app/reload/reloader.ts';
-import { reloadOnSignal } from '../app/reload/signal.ts';
+import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
+import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
-import type { HttpServer } from '../downstream/listener.ts';
+import { ingressOf } from '../downstream/ingress.ts';
+import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { serveStdio } from '../downstream/stdio.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
-import { createLog } from '../observe/log.ts';
+import { createLog, type Log } from '../observe/log.ts';
 import { StoreError } from '../store/errors.ts';
 import { stopOnSignal } from './shutdown.ts';
-import { servePages } from './stdio-pages.ts';
 
 export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
   const counters = new Counters();
@@ -24,7 +24,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   for (const notice of notices) log.info({}, notice);
   const endpoint = config.endpoints.find(({ protocol }) => protocol === undefined);
   if (endpoint === undefined) {
-    log.error({}, 'the config has no endpoint of MCP');
+    log.error({}, 'the config has no MCP endpoint');
     process.exitCode = 1;
     return;
   }
@@ -66,7 +66,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     refuses: ({ endpoints }) =>
       endpoints.some((other) => other.path === path && other.protocol === undefined)
         ? undefined
-        : `its client is at ${path}, where there is no MCP any more`,
+        : `the client of this process uses the endpoint ${path}, which the new config does not have`,
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
@@ -83,4 +83,37 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   });
   await ended;
   process.exit();
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/**
+ * Serves the consent pages, and nothing else, over HTTP on this machine: a person gives consent in a browser.
+ * Uses the config's port, because authorization servers may have that one registered; a free port where it is taken.
+ */
+async function servePages(
+  { listen, limits }: Config,
+  { gateway, currentGeneration, pages }: Assembled,
+  { log, counters }: { readonly log: Log; readonly counters: Counters },
+): Promise<HttpServer> {
+  const now = {
+    ...ingressOf([], { ...listen, host: LOOPBACK }),
+    get authenticator() {
+      return currentGeneration.now.authenticator;
+    },
+  };
+  const at = (port: number) =>
+    startHttp({
+      listen: { host: LOOPBACK, port },
+      ...{ currentGeneration: { now }, gateway, limits, pages },
+      ready: () => ({ ready: true, backends: {} }),
+      notes: ingressNotes(log, counters),
+      clock: systemClock,
+    });
+  try {
+    return await at(listen.port);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    return at(0);
+  }
 }

@@ -30,7 +30,7 @@ export async function newUser(name: string, command: UserCommand): Promise<void>
   addUser(fileAt(file), name, nothing, now());
   const password = await hashed(command);
   change(file, (before) => addUser(before, name, password, now()));
-  remark(`user ${name} is in ${file}`);
+  remark(`added user ${name} to ${file}`);
 }
 
 export async function newPassword(name: string, command: UserCommand): Promise<void> {
@@ -38,12 +38,12 @@ export async function newPassword(name: string, command: UserCommand): Promise<v
   changePassword(fileAt(file), name, nothing, now());
   const password = await hashed(command);
   change(file, (before) => changePassword(before, name, password, now()));
-  remark(`${name} has a new password; clients that were connected before ask again`);
+  remark(`changed the password of ${name}; connected clients must sign in again`);
 }
 
 export async function dropUser(name: string, { file, remark }: UserCommand): Promise<void> {
   change(file, (before) => removeUser(before, name));
-  remark(`user ${name} is no longer in ${file}`);
+  remark(`removed user ${name} from ${file}`);
 }
 
 export async function listUsers({ file, say, remark }: UserCommand): Promise<void> {

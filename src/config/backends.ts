@@ -1,49 +1,93 @@
 /**
- * One entry of a config file -> one backend. The part that both dialects share; `client-files.ts` and `bascule-yaml.ts` have the
- * rest.
+ * One entry of a config file -> one backend. `client-files.ts` reads the entries of clients' files, and shares the
+ * checks and defaults.
  */
 import { resolve } from 'node:path';
+import * as z from 'zod';
 import type { BackendAuth } from '../oauth/client/settings.ts';
-import type { BackendConfig, HttpBackendConfig, HttpTransport, ProcessState, StdioBackendConfig } from './config.ts';
+import { type BackendConfig, httpTransports, processStates, protocols, type ServiceConfig } from './config.ts';
+import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
-import { type CallLimitsDraft, type Limits, ownLimits } from './limits.ts';
+import type { Variables } from './expand.ts';
+import { check } from './issues.ts';
+import { checkService } from './json-rpc.ts';
+import { callLimitNames, type LimitName, type Limits, limitRow, limitTable } from './limits.ts';
 import { nearest } from './nearest.ts';
-import { type BackendProfileDraft, buildBackendProfile } from './policy-profile.ts';
+import { backendProfileShape, buildBackendProfile, checkBackendProfile } from './policy-profile.ts';
+import * as shape from './shapes.ts';
 
-/** An entry after validation, with the dialect's own spellings replaced. */
-export interface BackendDraft {
-  readonly name: string;
-  readonly command?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly cwd?: string | undefined;
-  readonly user?: string | number | undefined;
-  readonly share?: boolean | undefined;
-  readonly maxProcesses?: number | undefined;
-  readonly idleMs?: number | undefined;
-  readonly state?: ProcessState | undefined;
-  readonly url?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly transport?: HttpTransport | undefined;
-  readonly auth?: BackendAuth | undefined;
-  readonly limits?: CallLimitsDraft | undefined;
-  readonly profile?: BackendProfileDraft | undefined;
+export function limitShapes<Name extends LimitName>(names: readonly Name[]) {
+  const shapes = names.map((name) => [name, shape.quantity(limitRow(name)).exactOptional()]);
+  return Object.fromEntries(shapes) as Record<Name, z.ZodExactOptional<ReturnType<typeof shape.quantity>>>;
 }
 
-/** Relative working directories are resolved against `directory`. */
-export interface BackendContext {
-  readonly directory: string;
-  readonly limits: Limits;
+const backendShape = shape.closed('a map of settings with `command` or `url`', {
+  protocol: shape.choice(protocols).exactOptional(),
+  command: shape.oneLine.exactOptional(),
+  args: shape.argumentList.exactOptional(),
+  env: shape.environment.exactOptional(),
+  cwd: shape.oneLine.exactOptional(),
+  user: z
+    .union([shape.oneLine, z.int().min(0)], { error: 'the name or number of a user of this machine' })
+    .exactOptional(),
+  share: shape.flag.exactOptional(),
+  maxProcesses: shape.quantity(limitTable.processesPerBackend).exactOptional(),
+  idleMs: shape.quantity(limitTable.processIdleMs).exactOptional(),
+  state: shape.choice(processStates).exactOptional(),
+  url: shape.httpAddress.exactOptional(),
+  headers: shape.headerMap.exactOptional(),
+  auth: z.unknown().exactOptional(),
+  transport: shape.choice(httpTransports).exactOptional(),
+  limits: shape.closed('a map of limits', limitShapes(callLimitNames)).exactOptional(),
+  disabled: shape.flag.exactOptional(),
+  profile: backendProfileShape.exactOptional(),
+});
+type Settings = Omit<z.infer<typeof backendShape>, 'auth'> & { readonly auth?: BackendAuth };
+
+/** An entry after validation, with the dialect's own spellings replaced. */
+export type BackendDraft = { readonly name: string } & {
+  readonly [Key in keyof Settings]: Settings[Key] | undefined;
+};
+
+/** Read before the rest of an entry, which may be invalid while it is disabled. */
+export function isDisabled(document: ConfigDocument, path: Path, variables: Variables): boolean {
+  return [true, 'true'].includes(document.read([...path, 'disabled'], variables) as boolean | string);
+}
+
+export function isService(document: ConfigDocument, path: Path, variables: Variables): boolean {
+  return document.read([...path, 'protocol'], variables) === 'json-rpc';
+}
+
+export function readBackend(
+  document: ConfigDocument,
+  path: Path,
+  name: string,
+  variables: Variables,
+): BackendDraft | undefined {
+  const entry = check(document, path, document.read(path, variables), backendShape);
+  const keys = document.keys(path);
+  if (keys === undefined) return undefined;
+  const service = isService(document, path, variables);
+  if (service) checkService(document, path);
+  const kind = service ? 'http' : kindOf(document, path, keys);
+  if (entry === undefined || kind === undefined) return undefined;
+  checkHeaders(document, [...path, 'headers'], entry.headers ?? {});
+  for (const header of Object.keys(entry.headers ?? {})) {
+    if (!shape.gatewayHeaders.has(header.toLowerCase())) continue;
+    document.reportKey([...path, 'headers', header], { message: `\`${header}\` is set by the gateway itself` });
+  }
+  if (kind === 'stdio' && entry.transport !== undefined) document.reportMeaningless([...path, 'transport'], besideUrl);
+  if (entry.share === true && (entry.maxProcesses ?? 1) > 1) {
+    const expected = '1, since `share: true` means one process for all clients';
+    document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
+  }
+  checkBackendProfile(document, [...path, 'profile'], entry.profile ?? {});
+  return { ...entry, name, auth: readBackendAuth(document, [...path, 'auth'], variables) };
 }
 
 const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
 const httpOnly: readonly string[] = ['headers', 'auth'];
-
-/** Headers that the gateway writes on every request by the rules of MCP or HTTP. A config cannot know their values. */
-export const gatewayHeaders: ReadonlySet<string> = new Set([
-  ...['accept', 'content-type', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'],
-  ...['trailer', 'expect', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'],
-]);
+const besideUrl = 'beside a `url`';
 
 /**
  * The kind of an entry, from its keys alone. Wrong values do not matter, so that a wrong kind is reported together with
@@ -67,10 +111,7 @@ export function kindOf(
     return undefined;
   }
   for (const key of hasCommand ? httpOnly : stdioOnly) {
-    if (keys.includes(key)) {
-      const expected = hasCommand ? 'it beside a `url`' : 'it beside a `command`';
-      document.reportKey([...path, key], { message: `\`${key}\` means nothing here`, expected });
-    }
+    if (keys.includes(key)) document.reportMeaningless([...path, key], hasCommand ? besideUrl : 'beside a `command`');
   }
   return hasCommand ? 'stdio' : 'http';
 }
@@ -80,40 +121,38 @@ export function checkHeaders(document: ConfigDocument, path: Path, headers: Read
   const seen = new Set<string>();
   for (const name of Object.keys(headers)) {
     const folded = name.toLowerCase();
-    if (seen.has(folded)) document.reportKey([...path, name], { message: `\`${name}\` stands here a second time` });
+    if (seen.has(folded)) document.reportKey([...path, name], { message: `\`${name}\` is repeated` });
     seen.add(folded);
   }
 }
 
-export function buildBackend(draft: BackendDraft, { directory, limits }: BackendContext): BackendConfig {
-  return draft.command === undefined ? httpBackend(draft) : stdioBackend(draft, draft.command, directory, limits);
-}
-
-function httpBackend(draft: BackendDraft): HttpBackendConfig {
-  const { name, url = '', headers = {}, transport = 'auto', auth } = draft;
-  const own = { ...ownLimits(draft), ...ownProfile(draft), ...(auth && { auth }) };
-  return { kind: 'http', name, url, headers: { ...headers }, transport, ...own };
-}
-
-function stdioBackend(draft: BackendDraft, command: string, directory: string, limits: Limits): StdioBackendConfig {
-  const { name, args = [], env = {}, cwd, user, share = false } = draft;
+/** Relative working directories are resolved against `directory`. */
+export function buildBackend(draft: BackendDraft, directory: string, limits: Limits): BackendConfig {
+  const { name, command, cwd, user, auth, profile, share = false } = draft;
+  const own = {
+    ...(draft.limits && { limits: draft.limits }),
+    ...(profile && { profile: buildBackendProfile(profile) }),
+  };
+  if (command === undefined) {
+    const { url = '', headers = {}, transport = 'auto' } = draft;
+    return { kind: 'http', name, url, headers, transport, ...own, ...(auth && { auth }) };
+  }
   return {
     kind: 'stdio',
     name,
     command,
-    args: [...args],
-    env: { ...env },
-    ...(cwd === undefined ? {} : { cwd: resolve(directory, cwd) }),
-    ...(user === undefined ? {} : { user: String(user) }),
+    args: draft.args ?? [],
+    env: draft.env ?? {},
+    ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
+    ...(user !== undefined && { user: String(user) }),
     share,
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,
     state: draft.state ?? 'session',
-    ...ownLimits(draft),
-    ...ownProfile(draft),
+    ...own,
   };
 }
 
-function ownProfile({ profile }: BackendDraft): Pick<BackendConfig, 'profile'> {
-  return profile === undefined ? {} : { profile: buildBackendProfile(profile) };
+export function buildService({ name, url = '', headers = {}, limits }: BackendDraft): ServiceConfig {
+  return { name, url, headers, ...(limits && { limits }) };
 }

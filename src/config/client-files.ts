@@ -5,14 +5,14 @@
  */
 import { basename, dirname, sep } from 'node:path';
 import type { BackendAuth } from '../oauth/client/settings.ts';
-import { type BackendDraft, buildBackend, checkHeaders, gatewayHeaders, kindOf } from './backends.ts';
+import { type BackendDraft, buildBackend, checkHeaders, isDisabled, kindOf } from './backends.ts';
+import type { ConfigReading } from './bascule-yaml.ts';
 import type { BackendConfig, HttpTransport } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
 import { defaultLimits } from './limits.ts';
 import { nearest } from './nearest.ts';
-import { type ConfigReading, isDisabled } from './reading.ts';
 import * as shape from './shapes.ts';
 
 /**
@@ -34,7 +34,7 @@ const toleratedKeys: Readonly<Record<string, string | undefined>> = {
   // Seconds in one client, milliseconds in another.
   timeout: 'time limits are set under `limits` in bascule.yaml',
   watchPaths: 'the server is not restarted when files change',
-  envFile: 'the file is not read, and its variables are missing unless the environment has them',
+  envFile: 'the file is not read, so its variables are missing unless the gateway’s environment has them',
   sandboxEnabled: 'the server runs without a sandbox',
   tools: 'every tool of the server is offered',
   includeTools: 'every tool of the server is offered',
@@ -59,20 +59,20 @@ const kindKeys = ['type', 'transport', 'transportType'] as const;
 /** Windsurf's and Gemini CLI's names for `url`. */
 const addressKeys = ['url', 'serverUrl', 'httpUrl'] as const;
 
-const kindShape = shape.choice(Object.keys(kinds) as [string, ...string[]]).optional();
-const address = shape.httpAddress.optional();
+const kindShape = shape.choice(Object.keys(kinds) as [string, ...string[]]).exactOptional();
+const address = shape.httpAddress.exactOptional();
 
 const entryShape = shape.closed(
   'an object with `command` or `url`',
   {
-    command: shape.oneLine.optional(),
-    args: shape.argumentList.optional(),
-    env: shape.environment.optional(),
-    cwd: shape.oneLine.optional(),
+    command: shape.oneLine.exactOptional(),
+    args: shape.argumentList.exactOptional(),
+    env: shape.environment.exactOptional(),
+    cwd: shape.oneLine.exactOptional(),
     url: address,
-    headers: shape.headerMap.optional(),
+    headers: shape.headerMap.exactOptional(),
     type: kindShape,
-    disabled: shape.flag.optional(),
+    disabled: shape.flag.exactOptional(),
     serverUrl: address,
     httpUrl: address,
     transport: kindShape,
@@ -100,11 +100,11 @@ export function readForeign(
       document.reportKey(path, { message: `\`${name}\` can't be the name of a server`, expected: aServerName });
     }
     if (isDisabled(document, path, variables)) {
-      notices.push(`server \`${name}\` is disabled and left out`);
+      notices.push(`server \`${name}\` is disabled and is ignored`);
       return [];
     }
     const draft = readEntry(document, path, name, variables, notices);
-    return draft === undefined || !isNamed ? [] : [buildBackend(draft, { directory, limits: defaultLimits })];
+    return draft === undefined || !isNamed ? [] : [buildBackend(draft, directory, defaultLimits)];
   });
   return { backends, notices };
 }
@@ -170,7 +170,7 @@ function readEntry(
   if (entry === undefined || kind === undefined) return undefined;
   for (const key of present) {
     const consequence = toleratedKeys[key];
-    if (consequence !== undefined) notices.push(`server \`${name}\`: \`${key}\` is not used: ${consequence}`);
+    if (consequence !== undefined) notices.push(`server \`${name}\`: \`${key}\` is ignored: ${consequence}`);
   }
   checkHeaders(document, [...path, 'headers'], entry.headers ?? {});
   const { command, args, env, cwd } = entry;
@@ -228,8 +228,8 @@ function withoutGateways(
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([header]) => {
-      if (!gatewayHeaders.has(header.toLowerCase())) return true;
-      notices.push(`server \`${name}\`: the header \`${header}\` is not used: the gateway writes it itself`);
+      if (!shape.gatewayHeaders.has(header.toLowerCase())) return true;
+      notices.push(`server \`${name}\`: the header \`${header}\` is ignored: the gateway sets it itself`);
       return false;
     }),
   );

@@ -141,6 +141,8 @@ export interface EndpointConfig {
   readonly deviations: readonly string[];
 }
 
+export const protocols = ['mcp', 'json-rpc'] as const;
+
 /** `error`: a JSON-RPC error; `http403`: the same with HTTP status 403; `hide`: as if the item did not exist. */
 export const denialStyles = ['error', 'http403', 'hide'] as const;
 export type DenialStyle = (typeof denialStyles)[number];

@@ -1,9 +1,9 @@
 /** Checks that people can give the consent that a backend needs: in a browser, and after proving who they are. */
 import type { BackendAuth } from '../oauth/client/settings.ts';
+import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import type { BackendConfig, ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument } from './document.ts';
 import type { IdentityReading } from './identity.ts';
-import { isLoopback } from './listen.ts';
 import { parseUrl } from './shapes.ts';
 
 export function checkConsents(
@@ -23,17 +23,18 @@ export function checkConsents(
 
 /** The address that browsers use for us, unless it is loopback. */
 function addressElsewhere({ settings: { publicUrl } }: IdentityReading, { host }: ListenConfig): string | undefined {
-  if (publicUrl === undefined) return isLoopback(host) ? undefined : host;
+  if (publicUrl === undefined) return isLoopbackHost(host) ? undefined : host;
   const hostname = parseUrl(publicUrl)?.hostname ?? '';
-  return isLoopback(hostname === '[::1]' ? '::1' : hostname) ? undefined : publicUrl;
+  return isLoopbackHost(hostname) ? undefined : publicUrl;
 }
 
 /** The person at this machine consents for a shared account, and only a page on loopback can prove that. */
 function unshareable({ implied }: BackendAuth, elsewhere: string | undefined): Complaint | undefined {
   if (elsewhere === undefined || implied === true) return undefined;
   return {
-    message: `nobody could agree for all: that is done in a browser on this machine, and pages are at ${elsewhere}`,
-    expected: '`grant: client_credentials` for one account for all; or `shared: false`, and all agree for themselves',
+    message: `consent for a shared account must be given in a browser on this machine, but the gateway’s pages are at ${elsewhere}`,
+    expected:
+      '`grant: client_credentials`, for one account for all; or `shared: false`, and each person gives their own consent',
   };
 }
 
@@ -45,7 +46,7 @@ function unshown({ settings, authServer }: IdentityReading, elsewhere: string | 
   if (silent === undefined) return undefined;
   const instead = elsewhere === undefined ? '`shared: true`' : '`grant: client_credentials`';
   return {
-    message: `people who come with tokens of ${silent.issuer} cannot show in a browser who they are`,
+    message: `people with tokens of ${silent.issuer} cannot sign in on the consent page`,
     expected: `\`signIn\` with a \`clientId\` at that issuer; or ${instead} here`,
   };
 }

@@ -6,61 +6,58 @@ import { grants, subjectTokenTypes } from '../oauth/client/settings.ts';
 import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
 import * as shape from './shapes.ts';
 
-const aKey = `a private key in PEM that signs (RSA, EC or Ed25519), best as \`\${file:/path}\``;
-const privateKey = z.string({ error: aKey }).refine(isSigningKey, { error: aKey });
+const privateKey = shape.text(
+  `a private key in PEM that signs (RSA, EC or Ed25519), best as \`\${file:/path}\``,
+  isSigningKey,
+);
 
 /**
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements
  */
-const aDocument = 'the https:// address of a client-ID metadata document, with a path';
-const clientMetadataUrl = z.string({ error: aDocument }).refine(
-  (text) => {
-    const url = shape.parseUrl(text);
-    return url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
-  },
-  { error: aDocument },
-);
+const clientMetadataUrl = shape.text('the https:// address of a client-ID metadata document, with a path', (text) => {
+  const url = shape.parseUrl(text);
+  return url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
+});
 
 const aServer =
   'the origin of an authorization server, such as https://login.internal or http://127.0.0.1:9000 (`:*`: any port)';
-const aHost = 'an origin whose host is written out: `*` stands for a port alone, so list each host on its own';
-const server = z
-  .string({ error: aServer })
-  .regex(/^https?:\/\/[^/?#@\s]+\/?$/i, { error: aServer })
-  .transform((text, context) => {
-    const [, address = text, anyPort = ''] = /^(.*)(:\*)\/?$/.exec(text) ?? [];
-    if (address.includes('*')) {
-      context.addIssue({ code: 'custom', message: aHost });
-      return z.NEVER;
-    }
-    if (isSafeAddress(address)) return `${new URL(address).origin}${anyPort}`;
-    context.addIssue({ code: 'custom', message: aServer });
-    return z.NEVER;
-  });
+const origin = /^(https?:\/\/[^/?#@\s]+?)(:\*)?\/?$/i;
+const server = shape
+  .text(aServer, origin)
+  .refine((text) => !origin.exec(text)?.[1]?.includes('*'), {
+    error: 'an origin whose host is written out: `*` stands for a port alone, so list each host on its own',
+    abort: true,
+  })
+  .pipe(
+    shape.textAs(aServer, (text) => {
+      const [, address = '', anyPort = ''] = origin.exec(text) ?? [];
+      return isSafeAddress(address) ? `${new URL(address).origin}${anyPort}` : undefined;
+    }),
+  );
 
 /** RFC 8707, 2. */
 const resource = shape.httpAddress.refine((text) => !text.includes('#'), { error: 'an address without #' });
 
 export const backendAuthShape = shape.closed('a map with `type`', {
   type: shape.choice(['oauth']),
-  grant: shape.choice(grants).optional(),
-  clientId: visible.optional(),
-  clientSecret: visible.optional(),
-  privateKey: privateKey.optional(),
-  clientMetadataUrl: clientMetadataUrl.optional(),
-  scopes: scopeList.optional(),
-  issuer: issuerAddress.optional(),
-  authorizationServers: z.array(server, { error: 'a list of origins' }).optional(),
-  resource: resource.optional(),
-  audience: visible.optional(),
+  grant: shape.choice(grants).default('authorization_code'),
+  clientId: visible.exactOptional(),
+  clientSecret: visible.exactOptional(),
+  privateKey: privateKey.exactOptional(),
+  clientMetadataUrl: clientMetadataUrl.exactOptional(),
+  scopes: scopeList.exactOptional(),
+  issuer: issuerAddress.exactOptional(),
+  authorizationServers: z.array(server, { error: 'a list of origins' }).exactOptional(),
+  resource: resource.exactOptional(),
+  audience: visible.exactOptional(),
   identityProvider: shape
     .closed('a map with `issuer` and `clientId`', {
       issuer: issuerAddress,
       clientId: visible,
-      clientSecret: visible.optional(),
-      subjectTokenType: shape.choice(subjectTokenTypes).optional(),
+      clientSecret: visible.exactOptional(),
+      subjectTokenType: shape.choice(subjectTokenTypes).default('access_token'),
     })
-    .optional(),
-  shared: shape.flag.optional(),
+    .exactOptional(),
+  shared: shape.flag.default(false),
 });
 export type BackendAuthDraft = z.infer<typeof backendAuthShape>;

@@ -28,48 +28,51 @@ export function readBackendAuth(document: ConfigDocument, path: Path, variables:
   if (value === undefined) return undefined;
   const draft = check(document, path, value, backendAuthShape);
   if (draft === undefined) return undefined;
-  const grant = draft.grant ?? 'authorization_code';
-  checkGrant(document, path, draft, grant);
-  checkClient(document, path, draft, grant);
+  checkGrant(document, path, draft);
+  checkClient(document, path, draft);
   checkHeaders(document, path);
-  return settingsOf(draft, grant);
+  const { type: _type, ...auth } = draft;
+  return auth;
 }
 
-function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: GrantType): void {
+function checkGrant(document: ConfigDocument, path: Path, draft: BackendAuthDraft): void {
+  const { grant } = draft;
   for (const key of needs[grant]) {
     if (draft[key] !== undefined) continue;
-    document.report([...path, key], { message: `\`${key}\` is missing`, expected: `it with \`grant: ${grant}\`` });
+    document.report([...path, key], {
+      message: `\`${key}\` is missing`,
+      expected: `\`${key}\`, which \`grant: ${grant}\` requires`,
+    });
   }
   for (const [key, with_] of Object.entries(only)) {
     if (draft[key as AuthKey] === undefined || grant === with_) continue;
-    meaningless(document, [...path, key], `it with \`grant: ${with_}\``);
+    document.reportMeaningless([...path, key], `with \`grant: ${with_}\``);
   }
   if (draft.shared === true && (grant === 'token_exchange' || grant === 'identity_assertion')) {
-    const message = 'what is made of one caller’s token cannot be shared with others';
+    const message = 'a token that is derived from one caller’s token cannot be shared with others';
     document.report([...path, 'shared'], { message, expected: '`shared` with another grant' });
   }
 }
 
-function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDraft, grant: GrantType): void {
-  const { clientId, clientSecret, privateKey, clientMetadataUrl } = draft;
+function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDraft): void {
+  const { grant, clientId, clientSecret, privateKey, clientMetadataUrl } = draft;
   if (clientId === undefined) {
     for (const key of ['clientSecret', 'privateKey'] as const) {
-      if (draft[key] !== undefined) meaningless(document, [...path, key], 'it beside `clientId`');
+      if (draft[key] !== undefined) document.reportMeaningless([...path, key], 'beside `clientId`');
     }
   } else if (clientMetadataUrl !== undefined) {
-    meaningless(document, [...path, 'clientMetadataUrl'], 'it without `clientId`');
+    document.reportMeaningless([...path, 'clientMetadataUrl'], 'without `clientId`');
   }
   if (clientSecret !== undefined && privateKey !== undefined) {
     const message = 'both `clientSecret` and `privateKey`';
-    document.reportKey([...path, 'privateKey'], { message, expected: 'one way for the client to prove itself' });
+    document.reportKey([...path, 'privateKey'], {
+      message,
+      expected: 'one of them: a client authenticates in one way',
+    });
   }
-  if (
-    grant === 'client_credentials' &&
-    clientId !== undefined &&
-    clientSecret === undefined &&
-    privateKey === undefined
-  ) {
-    const expected = '`clientSecret` or `privateKey`: without a person, the client has to prove itself';
+  const cannotProve = clientId !== undefined && clientSecret === undefined && privateKey === undefined;
+  if (grant === 'client_credentials' && cannotProve) {
+    const expected = '`clientSecret` or `privateKey`: with this grant the client must authenticate';
     document.report(path, { message: 'neither `clientSecret` nor `privateKey`', expected });
   }
 }
@@ -82,25 +85,4 @@ function checkHeaders(document: ConfigDocument, path: Path): void {
     const message = 'both `auth` and an `Authorization` header';
     document.reportKey([...headers, name], { message, expected: 'one of them' });
   }
-}
-
-function meaningless(document: ConfigDocument, path: Path, expected: string): void {
-  document.reportKey(path, { message: `\`${String(path.at(-1))}\` means nothing here`, expected });
-}
-
-function settingsOf(draft: BackendAuthDraft, grant: GrantType): BackendAuth {
-  const { type: _type, grant: _grant, shared = false, identityProvider, ...rest } = draft;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  return {
-    ...given,
-    grant,
-    shared,
-    ...(identityProvider === undefined ? {} : { identityProvider: providerOf(identityProvider) }),
-  };
-}
-
-type ProviderDraft = NonNullable<BackendAuthDraft['identityProvider']>;
-
-function providerOf({ issuer, clientId, clientSecret, subjectTokenType = 'access_token' }: ProviderDraft) {
-  return { issuer, clientId, ...(clientSecret === undefined ? {} : { clientSecret }), subjectTokenType };
 }

@@ -1,9 +1,9 @@
 /** Describes a config for people. Values that may be secrets are counted, never shown. */
 import type { BackendAuth } from '../oauth/client/settings.ts';
+import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import { explain, explainRate } from '../policy/explain.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
-import { isLoopback } from './listen.ts';
 import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
 import { parseUrl } from './shapes.ts';
@@ -27,7 +27,7 @@ export function describeConfig(config: Config): string {
     section(
       'limits',
       changed.length === 0
-        ? ['all as by default']
+        ? ['defaults']
         : changed.map((name) => `${name}: ${writeQuantity(config.limits[name], limitRow(name).unit)}`),
     ),
     ...authServer(config),
@@ -47,8 +47,8 @@ function section(title: string, lines: readonly string[]): string {
 function listening({ listen, endpoints }: Config): string[] {
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const asked = endpoints.every(({ identity }) => identity.kind === 'guarded');
-  const others = asked ? 'open to the network' : 'open to the network, and nobody is asked who they are';
-  const reach = isLoopback(listen.host) ? 'this machine only' : others;
+  const others = asked ? 'open to the network' : 'open to the network, without authentication';
+  const reach = isLoopbackHost(listen.host) ? 'this machine only' : others;
   const port = listen.port === 0 ? 'any free port' : String(listen.port);
   const lines = [`http://${host}:${port} (${reach})`];
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
@@ -80,11 +80,11 @@ function audited({ audit }: Config): string[] {
 
 function backend(it: BackendConfig): string[] {
   if (it.kind === 'http') {
-    const how = it.transport === 'auto' ? 'transport found by asking' : it.transport;
+    const how = it.transport === 'auto' ? 'transport is detected' : it.transport;
     const details = [how, ...counted(it.headers, 'header')].join(', ');
     return [`${it.name}: ${shownUrl(it.url)} (${details})`, ...(it.auth === undefined ? [] : [leave(it.auth)])];
   }
-  const processes = it.share ? 'one process for everybody' : `a process for each session, at most ${it.maxProcesses}`;
+  const processes = it.share ? 'one process for all clients' : `a process for each session, at most ${it.maxProcesses}`;
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
   const where = `${it.cwd === undefined ? '' : ` in ${it.cwd}`}${it.user === undefined ? '' : ` as user ${it.user}`}`;
   return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
@@ -96,17 +96,17 @@ function leave({ grant, shared, implied, issuer, clientId, scopes = [], authoriz
     ...(issuer === undefined ? [] : [`issuer ${shownUrl(issuer)}`]),
     ...(clientId === undefined ? [] : [`client ${clientId}`]),
     ...(scopes.length === 0 ? [] : [`scopes: ${scopes.join(' ')}`]),
-    ...(authorizationServers === undefined ? [] : [`allowed inside: ${authorizationServers.join(' ')}`]),
+    ...(authorizationServers === undefined ? [] : [`allowed internal servers: ${authorizationServers.join(' ')}`]),
   ];
-  return `  OAuth${implied === true ? ' where it is demanded' : ''}: ${details.join('; ')}`;
+  return `  OAuth${implied === true ? ' if the backend requires it' : ''}: ${details.join('; ')}`;
 }
 
 /** Values that clients hold only need this process; stored values must be readable after a restart. */
 function sealing({ seal, store, authServer: own, backends }: Config): string[] {
-  if (seal.key !== undefined) return ['the key of the config'];
+  if (seal.key !== undefined) return ['seal.key of the config'];
   const auths = backends.flatMap((it) => (it.kind === 'http' && it.auth !== undefined ? [it.auth] : []));
   const keeps = own !== undefined || auths.length > 0;
-  return ['a key made at start', ...(keeps ? [`what is kept: a key of its own in ${store.dir}`] : [])];
+  return ['a random key of this process', ...(keeps ? [`stored records: the key in ${store.dir}`] : [])];
 }
 
 function service({ name, url, headers }: ServiceConfig): string {
@@ -126,7 +126,7 @@ function shownUrl(text: string): string {
 }
 
 function guard({ identity }: EndpointConfig): string {
-  if (identity.kind === 'open') return 'nobody is asked who they are';
+  if (identity.kind === 'open') return 'no authentication';
   const kinds = [...(identity.keys ? ['keys'] : []), ...(identity.tokens ? ['tokens'] : [])].join(' and ');
   const { required } = identity.scopes;
   return `${kinds}; scopes: ${required.length === 0 ? 'none' : required.join(' ')}; style: ${identity.style}`;

@@ -28,7 +28,7 @@ export function findConfig(path: string | undefined, sources: ConfigPlaces): Fou
   const present = wellKnown.filter((name) => textOf(name, sources, 'or not') !== undefined);
   const [file, ...others] = present;
   if (file === undefined) return undefined;
-  const notices = others.length === 0 ? [] : [`using ${file}; also here and ignored: ${others.join(', ')}`];
+  const notices = others.length === 0 ? [] : [`using ${file}; these files are ignored: ${others.join(', ')}`];
   return { file, text: textOf(file, sources) ?? '', notices };
 }
 

@@ -94,10 +94,18 @@ export class ConfigDocument {
     this.#reportAt([...path.slice(0, -1), `key ${String(path.at(-1))}`], spanOf(this.#find(path).around), complaint);
   }
 
+  /** Reports a key that has no effect where it is; `where` says where it has one ("beside a `url`"). */
+  reportMeaningless(path: Path, where: string): void {
+    const key = String(path.at(-1));
+    this.reportKey(path, { message: `\`${key}\` has no effect here`, expected: `\`${key}\` only ${where}` });
+  }
+
   #value(node: Node | null, path: Path, depth: number, variables: Variables | undefined): unknown {
     if (node === null) return null;
     if (depth > deepest || ++this.#values > mostValues) {
-      this.#reportAt(path.slice(0, 1), spanOf(node), { message: 'this is nested too deeply, or aliases blow it up' });
+      this.#reportAt(path.slice(0, 1), spanOf(node), {
+        message: 'this is nested too deeply, or its aliases expand to too many values',
+      });
       return undefined;
     }
     if (isAlias(node)) {
@@ -133,7 +141,7 @@ export class ConfigDocument {
       if (item.value === null) refuse({ message: 'a key without a value', expected: 'a colon after the key' });
       else if (name === undefined || name === '__proto__')
         refuse({ message: "this can't be a key", expected: 'a name' });
-      else if (members.has(name)) refuse({ message: `\`${name}\` stands here a second time` });
+      else if (members.has(name)) refuse({ message: `\`${name}\` is repeated` });
       else {
         if (this.#syntax === 'json' && !this.#source(key).startsWith('"')) {
           refuse({ message: 'this is not valid JSON', expected: 'the name in double quotes' });

@@ -1,70 +1,100 @@
-/** The endpoints: their paths and profiles. */
+/** The endpoints: their paths, backends and profiles. */
+import * as z from 'zod';
 import type { GuardSettings } from '../identity/settings.ts';
-import type { FullProfile } from '../policy/profile.ts';
-import { type Profile, type Revision, revisions } from '../wire/revisions.ts';
-import type { DenialStyle, EndpointConfig, NamingSetting } from './config.ts';
-
-/** The only revision with batches, which its implementations MUST accept. */
-export const batchRevision: Revision = '2025-03-26';
-
-export interface ProfileDraft {
-  readonly revisions?: readonly Revision[] | undefined;
-  readonly batches?: 'deny' | 'allow' | undefined;
-  readonly accept?: 'lenient' | 'strict' | undefined;
-}
-
-export interface EndpointDraft {
-  readonly sessions?: EndpointConfig['sessions'] | undefined;
-  readonly names?: NamingSetting | undefined;
-  readonly denials?: DenialStyle | undefined;
-}
-
-/**
- * Batches are denied by default. While they are denied, the one revision that requires them is not negotiated unless
- * the list names it. `initialize` offers its clients the newest legacy revision instead.
- * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
- */
-export function buildProfile(draft: ProfileDraft = {}): Profile {
-  const { batches = 'deny', accept = 'lenient' } = draft;
-  const admitted = draft.revisions ?? revisions.filter((revision) => batches === 'allow' || revision !== batchRevision);
-  return { revisions: revisions.filter((revision) => admitted.includes(revision)), batches, accept };
-}
-
-export function deviationsOf(profile: Profile): string[] {
-  if (profile.batches === 'allow' || !profile.revisions.includes(batchRevision)) return [];
-  return [`speaks ${batchRevision} but refuses batches, which that revision says MUST be received`];
-}
-
-export function buildEndpoint(
-  path: string,
-  backends: readonly string[],
-  profile: FullProfile,
-  identity: GuardSettings,
-  draft: EndpointDraft = {},
-): EndpointConfig {
-  const { sessions = 'required', names = 'always', denials = 'error' } = draft;
-  const deviations = deviationsOf(profile);
-  return { path, backends: [...backends], profile, denials, sessions, names, identity, deviations };
-}
-
-/** The default: no restriction beyond those of the revisions. */
-const plainProfile: FullProfile = { ...buildProfile(), elicitation: 'any', toolNames: 'any' };
-
-/** One endpoint for all backends, and one for each. Only the path encodes the backend's name. */
-export function defaultEndpoints(names: readonly string[], identity: GuardSettings): EndpointConfig[] {
-  return [
-    buildEndpoint('/mcp', names, plainProfile, identity),
-    ...names.map((name) => buildEndpoint(`/servers/${encodeURIComponent(name)}/mcp`, [name], plainProfile, identity)),
-  ];
-}
+import { denialStyles, type EndpointConfig, namings, protocols } from './config.ts';
+import type { ConfigDocument, Path } from './document.ts';
+import { type IdentityReading, readGuard } from './identity.ts';
+import { check } from './issues.ts';
+import { buildRpcEndpoint, checkRpcEndpoint, refuseServices, type Services } from './json-rpc.ts';
+import type { Limits } from './limits.ts';
+import { buildFullProfile, checkFullProfile, deviationsOf, profileShape } from './policy-profile.ts';
+import * as shape from './shapes.ts';
 
 /** Discovery documents are below this path (RFC 8615). */
 const reserved = '/.well-known';
 
-export const aPath = 'a path such as /mcp or /teams/blue/mcp: letters, digits, . _ ~ - and %XX, no / at its end';
+const path = shape.textAs(
+  'a path such as /mcp or /teams/blue/mcp: letters, digits, . _ ~ - and %XX, no / at its end',
+  canonicalPath,
+);
+
+const endpointShape = shape.closed('a map with `path`', {
+  protocol: shape.choice(protocols).default('mcp'),
+  path,
+  backends: z
+    .array(z.string({ error: 'the name of a backend' }), { error: 'a list of names' })
+    .min(1, { error: 'at least one name' })
+    .exactOptional(),
+  profile: profileShape.default({}),
+  denials: shape.choice(denialStyles).default('error'),
+  sessions: shape.choice(['required', 'optional']).default('required'),
+  names: shape.choice(namings).default('always'),
+  identity: z.unknown().exactOptional(),
+});
+export type EndpointDraft = z.infer<typeof endpointShape>;
+
+interface FileContext {
+  /** `names`: all backends of the file; `built`: those that are not disabled. */
+  readonly names: readonly string[];
+  readonly built: ReadonlySet<string>;
+  readonly rpc: Services;
+  readonly identity: IdentityReading | undefined;
+  readonly limits: Limits;
+}
+
+export function readEndpoints(
+  document: ConfigDocument,
+  items: readonly unknown[],
+  { names, built, rpc, identity, limits }: FileContext,
+): EndpointConfig[] {
+  const paths = new Set<string>();
+  return items.flatMap((item, at): EndpointConfig[] => {
+    const here = ['endpoints', at];
+    const endpoint = check(document, here, item, endpointShape);
+    if (endpoint === undefined) return [];
+    if (paths.has(endpoint.path)) {
+      const message = 'another endpoint has this `path` already';
+      document.report([...here, 'path'], { message, expected: 'a different path' });
+    }
+    paths.add(endpoint.path);
+    checkNames(document, [...here, 'backends'], endpoint.backends ?? [], names);
+    checkFullProfile(document, [...here, 'profile'], endpoint.profile, limits);
+    const guard = readGuard(document, [...here, 'identity'], endpoint.identity, identity, endpoint.protocol);
+    if (endpoint.protocol === 'json-rpc') {
+      checkRpcEndpoint(document, here, endpoint, rpc);
+      return [buildRpcEndpoint(guard, endpoint, rpc)];
+    }
+    refuseServices(document, [...here, 'backends'], endpoint.backends ?? [], rpc);
+    const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
+    return [buildEndpoint(endpoint, backends, guard)];
+  });
+}
+
+function checkNames(document: ConfigDocument, path: Path, given: readonly string[], names: readonly string[]): void {
+  given.forEach((name, at) => {
+    const here = [...path, at];
+    if (!names.includes(name)) {
+      const expected = names.length === 0 ? 'a backend of this file' : `one of: ${names.join(', ')}`;
+      document.report(here, { message: `there is no backend \`${name}\``, expected, candidates: names, wrong: name });
+    } else if (given.indexOf(name) < at) document.report(here, { message: `\`${name}\` is in this list already` });
+  });
+}
+
+function buildEndpoint(draft: EndpointDraft, backends: readonly string[], identity: GuardSettings): EndpointConfig {
+  const { path, denials, sessions, names } = draft;
+  const profile = buildFullProfile(draft.profile);
+  return { path, backends, profile, denials, sessions, names, identity, deviations: deviationsOf(profile) };
+}
+
+/** One endpoint for all backends, and one for each. Only the path encodes the backend's name. */
+export function defaultEndpoints(names: readonly string[], identity: GuardSettings): EndpointConfig[] {
+  const usual = (path: string, backends: readonly string[]) =>
+    buildEndpoint({ ...endpointShape.parse({ path: '/' }), path }, backends, identity);
+  return [usual('/mcp', names), ...names.map((name) => usual(`/servers/${encodeURIComponent(name)}/mcp`, [name]))];
+}
 
 /** The canonical spelling, for comparing paths; undefined if the path is invalid. */
-export function canonicalPath(path: string): string | undefined {
+function canonicalPath(path: string): string | undefined {
   if (path === '/') return path;
   if (path.length > 256 || !/^(?:\/(?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)+$/.test(path)) return undefined;
   if (path === reserved || path.startsWith(`${reserved}/`)) return undefined;

@@ -7,47 +7,47 @@ import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { TextSpan } from './parse.ts';
 import { type Excerpt, printable } from './problems.ts';
 
-/** Settings whose values help a reader and reveal no secret. `*` is any name. */
-const harmless: readonly { readonly at: readonly string[]; readonly keys: readonly string[] }[] = [
-  { at: ['listen'], keys: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'trustedProxies', 'openToNetwork'] },
-  {
-    at: ['backends', '*'],
-    keys: ['command', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled'],
-  },
-  { at: ['backends', '*', 'limits'], keys: ['*'] },
-  { at: ['mcpServers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
-  { at: ['servers', '*'], keys: ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'] },
-  { at: ['endpoints'], keys: ['path', 'backends', 'sessions', 'names', 'denials'] },
-  { at: ['identity'], keys: ['publicUrl', 'style', 'audiences'] },
-  { at: ['identity', 'keys'], keys: ['file', 'header', 'query'] },
-  { at: ['identity', 'issuers'], keys: ['issuer', 'algorithms', 'clockToleranceMs', 'audienceCheckedByVerifier'] },
-  { at: ['identity', 'scopes'], keys: ['required'] },
-  { at: ['identity', 'scopes', '*'], keys: ['*'] },
-  {
-    at: ['identity', 'authServer'],
-    keys: ['users', 'tokenTtlMs', 'refreshTtlMs', 'registration', 'metadataDocuments', 'allowAddresses'],
-  },
-  { at: ['endpoints'], keys: ['identity', 'protocol'] },
-  { at: ['endpoints', 'identity'], keys: ['accept', 'style', 'audiences'] },
-  { at: ['endpoints', 'identity', 'keys'], keys: ['header', 'query'] },
-  { at: ['backends', '*'], keys: ['protocol'] },
-  {
-    at: ['endpoints', 'profile'],
-    keys: ['revisions', 'batches', 'accept', 'elicitation', 'toolNames', 'bodyBytes', 'jsonDepth'],
-  },
-  { at: ['backends', '*', 'profile'], keys: ['asks', 'revisions'] },
-  { at: ['policy'], keys: ['mode', 'open'] },
-  { at: ['policy', 'rules'], keys: ['id', 'effect', 'mode', 'what'] },
-  { at: ['policy', 'rules', 'who'], keys: ['principals', 'issuers', 'scopes', 'groups'] },
-  { at: ['policy', 'rules', 'on'], keys: ['endpoints', 'backends', 'tools', 'prompts', 'asks', 'methods'] },
-  { at: ['rates'], keys: ['id', 'per', 'what', 'perSecond', 'burst', 'concurrent'] },
-  { at: ['rates', 'who'], keys: ['principals', 'issuers', 'scopes', 'groups'] },
-  { at: ['rates', 'on'], keys: ['endpoints', 'backends', 'tools', 'prompts', 'asks', 'methods'] },
-  { at: ['audit'], keys: ['to', 'maxBytes', 'keep', 'onFailure'] },
-  { at: ['store'], keys: ['dir'] },
-  { at: ['limits'], keys: ['*'] },
-  { at: ['log'], keys: ['level', 'format'] },
-];
+const entry = ['command', 'cwd', 'type', 'transport', 'transportType', 'disabled'];
+const who = ['principals', 'issuers', 'scopes', 'groups'];
+const on = ['endpoints', 'backends', 'tools', 'prompts', 'asks', 'methods'];
+
+/**
+ * Settings whose values help a reader and reveal no secret, by their path. `*` is any name; items have their list's
+ * path.
+ */
+const harmlessKeys: Readonly<Record<string, readonly string[]>> = {
+  listen: ['host', 'port', 'allowedOrigins', 'allowedHosts', 'trustedProxies', 'openToNetwork'],
+  'backends.*': ['command', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'disabled', 'protocol'],
+  'backends.*.limits': ['*'],
+  'backends.*.profile': ['asks', 'revisions'],
+  'mcpServers.*': entry,
+  'servers.*': entry,
+  endpoints: ['path', 'backends', 'sessions', 'names', 'denials', 'identity', 'protocol'],
+  'endpoints.identity': ['accept', 'style', 'audiences'],
+  'endpoints.identity.keys': ['header', 'query'],
+  'endpoints.profile': ['revisions', 'batches', 'accept', 'elicitation', 'toolNames', 'bodyBytes', 'jsonDepth'],
+  identity: ['publicUrl', 'style', 'audiences'],
+  'identity.keys': ['file', 'header', 'query'],
+  'identity.issuers': ['issuer', 'algorithms', 'clockToleranceMs', 'audienceCheckedByVerifier'],
+  'identity.scopes': ['required'],
+  'identity.scopes.*': ['*'],
+  'identity.authServer': [
+    ...['users', 'tokenTtlMs', 'refreshTtlMs', 'registration', 'metadataDocuments', 'allowAddresses'],
+  ],
+  policy: ['mode', 'open'],
+  'policy.rules': ['id', 'effect', 'mode', 'what'],
+  'policy.rules.who': who,
+  'policy.rules.on': on,
+  rates: ['id', 'per', 'what', 'perSecond', 'burst', 'concurrent'],
+  'rates.who': who,
+  'rates.on': on,
+  audit: ['to', 'maxBytes', 'keep', 'onFailure'],
+  store: ['dir'],
+  limits: ['*'],
+  log: ['level', 'format'],
+};
+const harmless = Object.entries(harmlessKeys).map(([path, keys]) => ({ at: path.split('.'), keys }));
+
 /**
  * The only part of a URL that is shown: paths and queries often contain keys, and a typo can make them part of the
  * host.

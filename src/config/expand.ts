@@ -49,30 +49,30 @@ export function expand(text: string, variables: Variables): Expansion {
 type Unresolved = Omit<ExpansionFault, 'written'>;
 
 function resolve(inner: string, closed: boolean, variables: Variables): string | Unresolved {
-  if (!closed) return { message: `\`\${\` without its \`}\``, expected: forms };
+  if (!closed) return { message: `\`\${\` without \`}\``, expected: forms };
   if (Object.hasOwn(variables.predefined, inner)) {
     return variables.predefined[inner] ?? { message: `\`\${${inner}}\` is not known here`, expected: forms };
   }
   if (/^(input|command|config):/.test(inner)) {
     return {
-      message: `\`\${${inner}}\` is filled in by an editor, and Bascule is none`,
-      expected: `an environment variable in its place, such as \`\${API_KEY}\``,
+      message: `\`\${${inner}}\` can be filled in only by an editor`,
+      expected: `an environment variable instead, such as \`\${API_KEY}\``,
     };
   }
   if (inner.startsWith(FILE)) return fileText(inner.slice(FILE.length), variables.readFile);
   const match = variable.exec(inner);
-  if (match === null) return { message: 'this is no variable', expected: forms };
+  if (match === null) return { message: 'this is not a variable', expected: forms };
   const name = match[1]!;
   const fallback = match[2];
   if (fallback?.includes('${')) {
-    return { message: `the default of \`${name}\` holds another variable`, expected: 'a default of plain text' };
+    return { message: `the default of \`${name}\` contains a variable`, expected: 'a default of plain text' };
   }
   const value = Object.hasOwn(variables.env, name) ? variables.env[name] : undefined;
   if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
   if (value !== undefined) return value;
   return {
     message: `the environment variable \`${name}\` is not set`,
-    expected: `it to be set, or a default: \`\${${name}:-...}\``,
+    expected: `the variable to be set, or a default: \`\${${name}:-...}\``,
   };
 }
 
@@ -80,7 +80,7 @@ const FILE = 'file:';
 
 /** The error does not contain any of the file's content. */
 function fileText(path: string, readFile: Variables['readFile']): string | Unresolved {
-  const expected = `a file with the value alone, such as \`\${file:/run/secrets/api-key}\``;
+  const expected = `a file that contains only the value, such as \`\${file:/run/secrets/api-key}\``;
   if (path === '' || readFile === undefined) return { message: 'no file is named here', expected };
   let text: string | undefined;
   try {

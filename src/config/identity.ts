@@ -4,11 +4,13 @@
  */
 
 import { resolve } from 'node:path';
-import { algorithms, type GuardedSettings, type GuardSettings, type IdentitySettings } from '../identity/settings.ts';
+import type * as z from 'zod';
+import type { GuardedSettings, GuardSettings, IdentitySettings } from '../identity/settings.ts';
+import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { TrustedCredentials } from '../policy/match.ts';
 import { methods } from '../wire/methods.ts';
-import { authServerFault, authServerSettings } from './authserver.ts';
+import { authServerFault, type authServerShape } from './authserver.ts';
 import type { ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -20,7 +22,6 @@ import {
   identityShape,
 } from './identity-shapes.ts';
 import { check } from './issues.ts';
-import { isLoopback } from './listen.ts';
 
 export interface IdentityReading {
   readonly settings: IdentitySettings;
@@ -46,19 +47,31 @@ export function readIdentity(
   const draft = check(document, here, value, identityShape);
   if (draft === undefined) return undefined;
   if (draft.keys === undefined && !takesTokens(draft)) {
-    const expected = '`keys`, `issuers`, `authServer` or several of them; or `identity: none`';
-    document.report(here, { message: 'nobody could get in: neither `keys` nor `issuers`', expected });
+    const expected = '`keys`, `issuers` or `authServer`, or several of them; or `identity: none`';
+    document.report(here, {
+      message: 'no credentials would be accepted: neither `keys` nor `issuers` is set',
+      expected,
+    });
   }
   checkIssuers(document, draft.issuers ?? []);
   checkMethods(document, [...here, 'scopes', 'methods'], draft.scopes?.methods ?? {});
   if (draft.style === 'envelope' && takesTokens(draft)) refuseEnvelope(document, [...here, 'style']);
-  const settings = settingsOf(draft, directory);
-  const { authServer } = draft;
+  const { publicUrl, keys, issuers = [], scopes, local, authServer } = draft;
   return {
-    settings,
+    settings: {
+      ...(publicUrl !== undefined && { publicUrl }),
+      ...(keys !== undefined && { keyFile: resolve(directory, keys.file) }),
+      issuers,
+      implies: scopes?.implies ?? {},
+      ...(local?.scopes !== undefined && { localScopes: local.scopes }),
+    },
     guard: defaultGuard(draft),
-    ...(authServer === undefined ? {} : { authServer: authServerSettings(authServer, directory) }),
+    ...(authServer !== undefined && { authServer: authServerIn(authServer, directory) }),
   };
+}
+
+function authServerIn({ users, ...rest }: z.infer<typeof authServerShape>, directory: string): AuthServerSettings {
+  return { userFile: resolve(directory, users), ...rest };
 }
 
 export function callersOf({ keyFile, issuers }: IdentitySettings, authServer: unknown): TrustedCredentials {
@@ -69,28 +82,6 @@ function takesTokens({ issuers, authServer }: IdentityDraft): boolean {
   return issuers !== undefined || authServer !== undefined;
 }
 
-function settingsOf(draft: IdentityDraft, directory: string): IdentitySettings {
-  const { publicUrl, keys, issuers = [], scopes, local } = draft;
-  return {
-    ...(publicUrl === undefined ? {} : { publicUrl }),
-    ...(keys === undefined ? {} : { keyFile: resolve(directory, keys.file) }),
-    issuers: issuers.map(({ jwksUri, introspection, signIn, ...issuer }) => ({
-      issuer: issuer.issuer,
-      ...(jwksUri === undefined ? {} : { jwksUri }),
-      algorithms: issuer.algorithms ?? algorithms,
-      clockToleranceMs: issuer.clockToleranceMs ?? CLOCK_TOLERANCE_MS,
-      audienceCheckedByVerifier: issuer.audienceCheckedByVerifier ?? false,
-      ...(introspection === undefined ? {} : { introspection }),
-      ...(signIn === undefined ? {} : { signIn: signInOf(signIn) }),
-    })),
-    implies: scopes?.implies ?? {},
-    ...(local?.scopes === undefined ? {} : { localScopes: local.scopes }),
-  };
-}
-
-/** Machines with synchronized clocks agree within this. */
-const CLOCK_TOLERANCE_MS = 30_000;
-
 function defaultGuard(draft: IdentityDraft): GuardedSettings {
   const { keys, style = 'challenge', audiences = [], scopes } = draft;
   return {
@@ -98,11 +89,14 @@ function defaultGuard(draft: IdentityDraft): GuardedSettings {
     keys: keys !== undefined,
     tokens: takesTokens(draft),
     style,
-    ...(keys?.header === undefined ? {} : { keyHeader: keys.header }),
-    ...(keys?.query === undefined ? {} : { keyQuery: keys.query }),
+    ...keyPlaces(keys ?? {}),
     audiences,
     scopes: { required: scopes?.required ?? [], methods: scopes?.methods ?? {}, tools: scopes?.tools ?? {} },
   };
+}
+
+function keyPlaces({ header, query }: NonNullable<EndpointIdentityDraft['keys']>) {
+  return { ...(header !== undefined && { keyHeader: header }), ...(query !== undefined && { keyQuery: query }) };
 }
 
 /** The settings of one endpoint. `value` was read at `path`; undefined if the endpoint has none. */
@@ -119,8 +113,11 @@ export function readGuard(
   const draft = check(document, path, value, endpointIdentityShape);
   if (draft === undefined || identity === undefined) return usual;
   if (usual.kind === 'open') {
-    const expected = '`identity` at the top of the file, with the keys or issuers that this endpoint takes';
-    document.reportKey(path, { message: 'there is no identity for this endpoint to depart from', expected });
+    const expected = '`identity` at the top of the file, with the keys or issuers that this endpoint accepts';
+    document.reportKey(path, {
+      message: 'there is no `identity` at the top of the file that this endpoint could change',
+      expected,
+    });
     return usual;
   }
   // The methods of a service are unknown here.
@@ -140,65 +137,45 @@ function departing(
     const expected = `\`${kind === 'keys' ? 'keys' : 'issuers'}\` under \`identity\` at the top of the file`;
     document.report([...path, 'accept', at], { message: `there are no ${kind} to accept`, expected });
   });
-  const { header = usual.keyHeader, query = usual.keyQuery } = draft.keys ?? {};
   const style = draft.style ?? usual.style;
   const tokens = accept.includes('tokens');
   if (style === 'envelope' && tokens) refuseEnvelope(document, [...path, 'style']);
   if (draft.keys !== undefined && !accept.includes('keys')) {
-    const message = '`keys` means nothing here';
-    document.reportKey([...path, 'keys'], { message, expected: 'it where `accept` has keys' });
+    document.reportMeaningless([...path, 'keys'], 'where `accept` has keys');
   }
   return {
-    kind: 'guarded',
+    ...usual,
     keys: accept.includes('keys'),
     tokens,
     style,
-    ...(header === undefined ? {} : { keyHeader: header }),
-    ...(query === undefined ? {} : { keyQuery: query }),
+    ...keyPlaces(draft.keys ?? {}),
     audiences: draft.audiences ?? usual.audiences,
-    scopes: { ...usual.scopes, ...given(draft.scopes ?? {}) },
-  };
-}
-
-function signInOf({
-  clientId,
-  clientSecret,
-}: {
-  readonly clientId: string;
-  readonly clientSecret?: string | undefined;
-}) {
-  return { clientId, ...(clientSecret === undefined ? {} : { clientSecret }) };
-}
-
-function given<T extends object>(draft: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof T]: Exclude<T[Key], undefined>;
+    scopes: { ...usual.scopes, ...draft.scopes },
   };
 }
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling */
 function refuseEnvelope(document: ConfigDocument, path: Path): void {
   document.report(path, {
-    message: '`envelope` is not for tokens: what is wrong with them MUST be told by a 401',
+    message: '`envelope` does not work with tokens: their errors MUST be reported with status 401',
     expected: '`challenge`; or `envelope` at an endpoint with `accept: [keys]`',
   });
 }
 
 function checkIssuers(document: ConfigDocument, issuers: readonly IssuerDraft[]): void {
   const at = (index: number, key: string): Path => [...here, 'issuers', index, key];
-  issuers.forEach(({ issuer, introspection, jwksUri, algorithms: chosen }, index) => {
+  issuers.forEach(({ issuer, introspection }, index) => {
     if (issuers.findIndex((other) => other.issuer === issuer) < index) {
       document.report(at(index, 'issuer'), { message: 'this issuer is in the list already' });
     }
     if (introspection === undefined) return;
     if (issuers.findIndex((other) => other.introspection !== undefined) < index) {
-      const expected = 'one alone: a token that nobody can read would have to be shown to all of them';
+      const expected = 'one issuer with `introspection`: an opaque token would have to be sent to all of them';
       document.reportKey(at(index, 'introspection'), { message: 'a second issuer with `introspection`', expected });
     }
-    for (const key of ['jwksUri', 'algorithms'] as const) {
-      if ((key === 'jwksUri' ? jwksUri : chosen) === undefined) continue;
-      const expected = 'it at an issuer without `introspection`';
-      document.reportKey(at(index, key), { message: `\`${key}\` means nothing here`, expected });
+    for (const key of document.keys([...here, 'issuers', index]) ?? []) {
+      if (key !== 'jwksUri' && key !== 'algorithms') continue;
+      document.reportMeaningless(at(index, key), 'at an issuer without `introspection`');
     }
   });
 }
@@ -218,9 +195,9 @@ function checkMethods(document: ConfigDocument, path: Path, given: Readonly<Reco
 export function unreachable({ settings, authServer }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
   if (authServer !== undefined && settings.publicUrl !== undefined) return authServerFault(settings.publicUrl);
   const takesNone = settings.issuers.length === 0 && authServer === undefined;
-  if (takesNone || settings.publicUrl !== undefined || isLoopback(host)) return undefined;
+  if (takesNone || settings.publicUrl !== undefined || isLoopbackHost(host)) return undefined;
   return {
-    message: 'tokens are given for an address, and nobody said which one clients use',
+    message: 'tokens are issued for a URL, and the config does not say which URL clients use',
     expected: '`publicUrl`, such as https://mcp.example.com',
   };
 }

@@ -1,13 +1,9 @@
 /** Services that speak JSON-RPC 2.0 over HTTP and are not MCP, and their endpoints. */
 import type { GuardSettings } from '../identity/settings.ts';
-import type { FullProfile } from '../policy/profile.ts';
-import type { BackendDraft } from './backends.ts';
-import type { DenialStyle, EndpointConfig, ServiceConfig } from './config.ts';
+import type { EndpointConfig } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
-import { ownLimits } from './limits.ts';
-import type { FullProfileDraft } from './policy-profile.ts';
-
-export const protocols = ['mcp', 'json-rpc'] as const;
+import type { EndpointDraft } from './endpoints.ts';
+import { buildFullProfile } from './policy-profile.ts';
 
 /** Settings about processes, sessions, revisions or tools, which JSON-RPC does not have. */
 const onlyOfBackends: readonly string[] = [
@@ -19,8 +15,8 @@ const onlyOfProfiles: readonly string[] = ['revisions', 'accept', 'elicitation',
 function refuseMcpSettings(document: ConfigDocument, path: Path, names: readonly string[]): void {
   for (const key of document.keys(path) ?? []) {
     if (!names.includes(key)) continue;
-    const expected = 'it where there is no `protocol: json-rpc`';
-    document.reportKey([...path, key], { message: `\`${key}\` is a setting of MCP`, expected });
+    const expected = 'the setting only without `protocol: json-rpc`';
+    document.reportKey([...path, key], { message: `\`${key}\` applies only to MCP`, expected });
   }
 }
 
@@ -29,17 +25,6 @@ export function checkService(document: ConfigDocument, path: Path): void {
   refuseMcpSettings(document, path, onlyOfBackends);
   if (document.keys(path)?.includes('url')) return;
   document.reportKey(path, { message: 'no `url`', expected: 'the http:// or https:// address of the service' });
-}
-
-export function buildService(draft: BackendDraft): ServiceConfig {
-  const { name, url = '', headers = {} } = draft;
-  return { name, url, headers: { ...headers }, ...ownLimits(draft) };
-}
-
-export interface RpcEndpointDraft {
-  readonly backends?: readonly string[] | undefined;
-  readonly profile?: FullProfileDraft | undefined;
-  readonly denials?: DenialStyle | undefined;
 }
 
 export interface Services {
@@ -52,7 +37,7 @@ export interface Services {
   readonly served: ReadonlySet<string>;
 }
 
-export function checkRpcEndpoint(document: ConfigDocument, here: Path, draft: RpcEndpointDraft, known: Services): void {
+export function checkRpcEndpoint(document: ConfigDocument, here: Path, draft: EndpointDraft, known: Services): void {
   const { names, services } = known;
   refuseMcpSettings(document, here, onlyOfEndpoints);
   refuseMcpSettings(document, [...here, 'profile'], onlyOfProfiles);
@@ -61,11 +46,11 @@ export function checkRpcEndpoint(document: ConfigDocument, here: Path, draft: Rp
   if (given.length !== 1) {
     const at: Path = draft.backends === undefined ? here : [...here, 'backends'];
     const expected = 'one of the backends with `protocol: json-rpc`';
-    document.reportKey(at, { message: 'a JSON-RPC endpoint leads to one service', expected });
+    document.reportKey(at, { message: 'a JSON-RPC endpoint must have exactly one service', expected });
   }
   draft.backends?.forEach((name, at) => {
     if (services.includes(name) || !names.includes(name)) return;
-    const expected = '`protocol: json-rpc` at the backend, or none at the endpoint';
+    const expected = '`protocol: json-rpc` at the backend too, or at neither';
     document.report([...here, 'backends', at], { message: `\`${name}\` is an MCP server`, expected });
   });
 }
@@ -75,36 +60,20 @@ export function refuseServices(document: ConfigDocument, path: Path, given: read
   given.forEach((name, at) => {
     if (!known.services.includes(name)) return;
     const expected = '`protocol: json-rpc` at the endpoint';
-    document.report([...path, at], { message: `\`${name}\` is no MCP server`, expected });
+    document.report([...path, at], { message: `\`${name}\` is not an MCP server`, expected });
   });
 }
 
+/** No revisions: code that takes such an endpoint for MCP finds no revision to negotiate. */
 export function buildRpcEndpoint(
-  path: string,
   identity: GuardSettings,
-  draft: RpcEndpointDraft,
+  draft: EndpointDraft,
   { services, served }: Services,
 ): EndpointConfig {
-  const { denials = 'error' } = draft;
+  const { path, denials, sessions, names } = draft;
   const backends = (draft.backends ?? services).filter((name) => served.has(name));
-  const profile = rpcProfile(draft.profile);
-  return {
-    ...{ protocol: 'json-rpc', path, backends, profile, denials, identity },
-    ...{ sessions: 'required', names: 'always', deviations: [] },
-  };
-}
-
-/** No revisions: code that takes such an endpoint for MCP finds no revision to negotiate. */
-function rpcProfile({ batches = 'allow', bodyBytes, jsonDepth }: FullProfileDraft = {}): FullProfile {
-  return {
-    revisions: [],
-    batches,
-    accept: 'lenient',
-    elicitation: 'any',
-    toolNames: 'any',
-    ...(bodyBytes !== undefined && { bodyBytes }),
-    ...(jsonDepth !== undefined && { jsonDepth }),
-  };
+  const profile = { ...buildFullProfile({ batches: 'allow', ...draft.profile }), revisions: [] };
+  return { protocol: 'json-rpc', path, backends, profile, denials, identity, sessions, names, deviations: [] };
 }
 
 /** Services get no default endpoint, so warn about those without one. */
@@ -112,5 +81,5 @@ export function unreachedServices(services: Iterable<string>, endpoints: readonl
   const led = new Set(endpoints.flatMap(({ backends }) => backends));
   return [...services]
     .filter((name) => !led.has(name))
-    .map((name) => `no endpoint leads to \`${name}\`: one with \`protocol: json-rpc\` would`);
+    .map((name) => `no endpoint serves \`${name}\`: add one with \`protocol: json-rpc\``);
 }

@@ -3,52 +3,18 @@
  * comments, so comments are replaced by spaces, and every other character keeps its position.
  */
 
-export interface JsonText {
-  readonly text: string;
-  /** The position of the first unterminated comment or string. */
-  readonly unclosed?: number;
-}
+/** A string, which ends on its own line; a comment; or the start of one of them that has no end. */
+const token = /"(?:\\[\s\S]|[^"\\\n])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|"|\/\*/g;
 
-export function withoutComments(text: string): JsonText {
+/** `unclosed`: the position of the first unterminated comment or string. */
+export function withoutComments(text: string): { readonly text: string; readonly unclosed?: number } {
   const pieces: string[] = [];
   let copied = 0;
-  let at = 0;
-  const paintOver = (from: number, to: number): void => {
-    pieces.push(text.slice(copied, from), text.slice(from, to).replaceAll(/[^\r\n]/g, ' '));
-    copied = to;
-  };
-  while (at < text.length) {
-    if (text[at] === '"') {
-      const end = endOfString(text, at);
-      if (end === undefined) return { text, unclosed: at };
-      at = end;
-    } else if (text.startsWith('//', at)) {
-      const end = endOfLine(text, at);
-      paintOver(at, end);
-      at = end;
-    } else if (text.startsWith('/*', at)) {
-      const close = text.indexOf('*/', at + 2);
-      if (close === -1) return { text, unclosed: at };
-      paintOver(at, close + 2);
-      at = close + 2;
-    } else {
-      at++;
-    }
+  for (const { 0: found, index } of text.matchAll(token)) {
+    if (found === '"' || found === '/*') return { text, unclosed: index };
+    if (found.startsWith('"')) continue;
+    pieces.push(text.slice(copied, index), found.replaceAll(/[^\r\n]/g, ' '));
+    copied = index + found.length;
   }
   return { text: pieces.join('') + text.slice(copied) };
-}
-
-/** A string must end on its own line; otherwise its quote is missing. */
-function endOfString(text: string, start: number): number | undefined {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '\n') {
-    if (text[at] === '"') return at + 1;
-    at += text[at] === '\\' ? 2 : 1;
-  }
-  return undefined;
-}
-
-function endOfLine(text: string, start: number): number {
-  const end = text.indexOf('\n', start);
-  return end === -1 ? text.length : end;
 }

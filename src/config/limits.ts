@@ -314,16 +314,6 @@ export type Limits = { readonly [Name in LimitName]: number };
 export const callLimitNames = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs'] as const satisfies readonly LimitName[];
 export type CallLimitName = (typeof callLimitNames)[number];
 export type CallLimits = { readonly [Name in CallLimitName]?: number };
-export type CallLimitsDraft = { readonly [Name in CallLimitName]?: number | undefined };
-
-export function ownLimits({ limits }: { readonly limits?: CallLimitsDraft | undefined }): {
-  readonly limits?: CallLimits;
-} {
-  if (limits === undefined) return {};
-  const set = callLimitNames.filter((name) => limits[name] !== undefined);
-  return { limits: Object.fromEntries(set.map((name) => [name, limits[name]])) };
-}
-
 export const limitNames = Object.keys(limitTable) as readonly LimitName[];
 
 export function limitRow(name: LimitName): LimitRow {

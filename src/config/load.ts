@@ -1,8 +1,9 @@
 /** Loads a Config from a file, or the demo's if there is none. The only way to make one. */
-import { dirname, extname, resolve } from 'node:path';
+import { createHash } from 'node:crypto';
+import { dirname, extname, join, resolve } from 'node:path';
 import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
-import { readOwn } from './bascule-yaml.ts';
+import { type ConfigReading, readOwn } from './bascule-yaml.ts';
 import { readForeign, workspaceOf } from './client-files.ts';
 import { type Config, deepFreeze } from './config.ts';
 import { checkConsents } from './consent.ts';
@@ -11,12 +12,9 @@ import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
-import { buildListen, exposure } from './listen.ts';
+import { buildListen, exposure, isOurselves } from './listen.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
-import { isOurselves } from './own-addresses.ts';
 import { ConfigError, type Problem } from './problems.ts';
-import type { ConfigReading } from './reading.ts';
-import { usualStoreDir } from './store.ts';
 import type { Syntax } from './syntax.ts';
 
 export interface LoadOptions extends ConfigPlaces {
@@ -53,7 +51,7 @@ export function loadConfig(options: LoadOptions): Loaded {
       : readOwn(document, directory, { env: options.env, predefined: {}, readFile });
   const notices = [...found.notices, ...reading.notices];
   if (reading.backends.length + (reading.services ?? []).length === 0)
-    notices.push('there is no backend: nothing will be offered');
+    notices.push('the config has no backend, so clients find nothing');
   return settle(options, found.file, { ...reading, notices }, document);
 }
 
@@ -66,9 +64,9 @@ function settle(
   const problems: Problem[] = [];
   const overrides = checkOverrides(options.overrides ?? {}, problems);
   const identity = reading.identity ?? withoutIdentity;
-  const listen = buildListen(reading.listen, overrides, identity.settings.publicUrl);
-  const ours = { listen, publicUrl: identity.settings.publicUrl };
-  const own = reading.backends.filter((backend) => isOurselves(backend, ours)).map(({ name }) => name);
+  const { publicUrl } = identity.settings;
+  const listen = buildListen(reading.listen, overrides, publicUrl);
+  const own = reading.backends.filter((backend) => isOurselves(backend, listen, publicUrl)).map(({ name }) => name);
   const backends = reading.backends.filter(({ name }) => !own.includes(name));
   const endpoints =
     reading.endpoints?.map((endpoint) => ({
@@ -92,7 +90,7 @@ function settle(
   }
   problems.push(...(document?.problems ?? []));
   if (problems.length > 0) throw new ConfigError(problems);
-  const key = reading.seal?.key;
+  const { log, watch = true, seal = {} } = reading.settings ?? {};
   const config: Config = {
     generation: options.generation ?? 1,
     source,
@@ -104,22 +102,22 @@ function settle(
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
     ...(reading.audit && { audit: reading.audit }),
-    ...(identity.authServer === undefined ? {} : { authServer: identity.authServer }),
-    store: { dir: reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
+    ...(identity.authServer && { authServer: identity.authServer }),
+    store: { dir: reading.storeDir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
-    log: { level: overrides.logLevel ?? reading.log?.level ?? 'info', format: reading.log?.format ?? 'auto' },
-    watch: reading.watch ?? true,
-    seal: key === undefined ? {} : { key },
+    log: { level: overrides.logLevel ?? log?.level ?? 'info', format: log?.format ?? 'auto' },
+    watch,
+    seal,
   };
-  const leftOut = own.map((name) => `backend \`${name}\` is the address of this gateway itself and is left out`);
+  const leftOut = own.map((name) => `backend \`${name}\` is this gateway itself and is ignored`);
   return { config: deepFreeze(config), notices: [...reading.notices, ...leftOut] };
 }
 
 function demo({ demo: server, cwd }: LoadOptions): ConfigReading {
   const notices = ['no config file was found (bascule.yaml, .mcp.json or mcp.json): serving the built-in demo'];
   if (server === undefined) return { backends: [], notices };
-  const draft = { name: 'demo', command: server.command, args: server.args };
-  return { backends: [buildBackend(draft, { directory: cwd, limits: defaultLimits })], notices };
+  const draft = { name: 'demo', command: server.command, args: [...server.args] };
+  return { backends: [buildBackend(draft, cwd, defaultLimits)], notices };
 }
 
 /** If the extension does not decide (a pipe, a temporary file), an opening brace means JSON. */
@@ -128,4 +126,15 @@ function syntaxOf(file: string, text: string): Syntax {
   if (extension === '.json' || extension === '.jsonc') return 'json';
   if (extension === '.yaml' || extension === '.yml') return 'yaml';
   return /^\s*[{/]/.test(text) ? 'json' : 'yaml';
+}
+
+/**
+ * The XDG base directory for state, with one directory for each config file: two gateways on one machine share neither
+ * keys nor grants unless configured to. Without a home directory, it is beside the config.
+ */
+function usualStoreDir(env: Readonly<Record<string, string | undefined>>, source: string): string {
+  const { XDG_STATE_HOME: state, HOME: home } = env;
+  const base = state?.startsWith('/') ? state : home ? join(home, '.local', 'state') : undefined;
+  if (base === undefined) return join(dirname(source), '.bascule');
+  return join(base, 'bascule', createHash('sha256').update(source).digest('hex').slice(0, 12));
 }

@@ -1,24 +1,9 @@
 /** Settings from the command line, which override the file. */
 import * as z from 'zod';
-import { type LogLevel, logLevels } from './config.ts';
+import { logLevels } from './config.ts';
 import { portShape } from './listen.ts';
 import type { Problem } from './problems.ts';
 import { choice, flag, listenHost } from './shapes.ts';
-
-/** Not validated yet. */
-export interface Overrides {
-  readonly host?: string | undefined;
-  readonly port?: string | number | undefined;
-  readonly openToNetwork?: boolean | undefined;
-  readonly logLevel?: string | undefined;
-}
-
-export interface CheckedOverrides {
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-  readonly openToNetwork?: boolean | undefined;
-  readonly logLevel?: LogLevel | undefined;
-}
 
 const overridesShape = z.object({
   host: listenHost.optional(),
@@ -26,6 +11,10 @@ const overridesShape = z.object({
   openToNetwork: flag.optional(),
   logLevel: choice(logLevels).optional(),
 });
+
+/** Not validated yet. */
+export type Overrides = Readonly<Partial<Record<keyof CheckedOverrides, unknown>>>;
+export type CheckedOverrides = z.infer<typeof overridesShape>;
 
 export function checkOverrides(given: Overrides, problems: Problem[]): CheckedOverrides {
   const checked = overridesShape.safeParse(given);

@@ -28,11 +28,11 @@ const mostCharacters = 1024 * 1024;
 
 export function parseText(text: string, syntax: Syntax): Parsed {
   if (text.length > mostCharacters) {
-    return unsound({ message: 'the file is larger than a config file can be', expected: 'at most 1 MiB' });
+    return unsound({ message: 'the file is too large', expected: 'at most 1 MiB' });
   }
   const source = syntax === 'json' ? withoutComments(text) : { text };
   if (source.unclosed !== undefined) {
-    const what = text[source.unclosed] === '"' ? 'a quote is missing on this line' : 'a comment without its end';
+    const what = text[source.unclosed] === '"' ? 'a quote is missing on this line' : 'the comment has no end';
     return unsound({ span: from(source.unclosed), message: what });
   }
   const documents = parseAll(source.text);
@@ -77,7 +77,7 @@ function from(start: number): TextSpan {
 function duplicate(text: string, start: number): SyntaxFault {
   const written = /^(["']?)([^"':\n]*)\1/.exec(text.slice(start, start + 200));
   const span = { start, end: start + Math.max(1, written?.[0].length ?? 1) };
-  return { span, message: `\`${written?.[2]?.trim() ?? ''}\` stands here a second time` };
+  return { span, message: `\`${written?.[2]?.trim() ?? ''}\` is repeated` };
 }
 
 function isEmpty({ contents }: Document.Parsed): boolean {

@@ -17,21 +17,20 @@ const KEEP = 5;
 /** Larger arguments of one call are documents and do not belong in an audit trail. */
 const ARGUMENT_BYTES = 4 * KiB;
 
-const aPath = 'a path such as password, headers.* or **.token';
-const redaction = z.string({ error: aPath }).regex(/^[^.]+(?:\.[^.]+)*$/, { error: aPath });
+const redaction = shape.text('a path such as password, headers.* or **.token', /^[^.]+(?:\.[^.]+)*$/);
 
 const auditShape = shape.closed('a map with `to`', {
   to: shape.oneLine,
-  maxBytes: shape.quantity({ unit: 'bytes', min: 4 * KiB, max: 1024 * 1024 * MiB }).optional(),
-  keep: shape.quantity({ unit: 'count', min: 1, max: 1_000 }).optional(),
-  onFailure: shape.choice(auditFailures).optional(),
+  maxBytes: shape.quantity({ unit: 'bytes', min: 4 * KiB, max: 1024 * 1024 * MiB }).exactOptional(),
+  keep: shape.quantity({ unit: 'count', min: 1, max: 1_000 }).exactOptional(),
+  onFailure: shape.choice(auditFailures).exactOptional(),
   arguments: shape
     .closed('a map with `of`', {
       of: listOf(patternOf('name'), 'names of tools and prompts'),
-      redact: z.array(redaction, { error: 'a list of paths' }).optional(),
-      maxBytes: shape.quantity({ unit: 'bytes', min: 16, max: MiB }).optional(),
+      redact: z.array(redaction, { error: 'a list of paths' }).exactOptional(),
+      maxBytes: shape.quantity({ unit: 'bytes', min: 16, max: MiB }).exactOptional(),
     })
-    .optional(),
+    .exactOptional(),
 });
 
 export function readAudit(
@@ -46,10 +45,7 @@ export function readAudit(
   const isStream = to === 'stderr' || to === 'stdout';
   for (const key of ['maxBytes', 'keep'] as const) {
     if (!isStream || draft[key] === undefined) continue;
-    document.reportKey(['audit', key], {
-      message: `\`${key}\` means nothing here`,
-      expected: 'it where `to` is a file',
-    });
+    document.reportMeaningless(['audit', key], 'where `to` is a file');
   }
   const target: AuditTarget = isStream ? { kind: to } : { kind: 'file', path: resolve(directory, to), maxBytes, keep };
   if (recorded === undefined) return { to: target, onFailure };

@@ -22,15 +22,15 @@ const aPrincipal = '`local`, or a map with `key`, `subject` or `clientId`';
 const principalShape = z.union(
   [
     z.literal('local'),
-    z.strictObject({ key: text, scopes: z.array(text).optional() }),
+    z.strictObject({ key: text, scopes: z.array(text).exactOptional() }),
     z
       .strictObject({
-        subject: text.optional(),
-        clientId: text.optional(),
-        issuer: text.optional(),
-        scopes: z.array(text).optional(),
-        groups: z.array(text).optional(),
-        claims: z.record(z.string(), z.unknown()).optional(),
+        subject: text.exactOptional(),
+        clientId: text.exactOptional(),
+        issuer: text.exactOptional(),
+        scopes: z.array(text).exactOptional(),
+        groups: z.array(text).exactOptional(),
+        claims: z.record(z.string(), z.unknown()).exactOptional(),
       })
       .refine(({ subject, clientId }) => subject !== undefined || clientId !== undefined),
   ],
@@ -38,22 +38,22 @@ const principalShape = z.union(
 );
 
 const caseShape = shape.closed('a map with `action` and `expect`', {
-  name: text.optional(),
-  principal: principalShape.optional(),
+  name: text.exactOptional(),
+  principal: principalShape.exactOptional(),
   action: shape.choice(actions),
-  endpoint: text.optional(),
-  backend: text.optional(),
-  tool: text.optional(),
-  prompt: text.optional(),
-  uri: text.optional(),
-  ask: shape.choice(askKinds).optional(),
-  method: text.optional(),
+  endpoint: text.exactOptional(),
+  backend: text.exactOptional(),
+  tool: text.exactOptional(),
+  prompt: text.exactOptional(),
+  uri: text.exactOptional(),
+  ask: shape.choice(askKinds).exactOptional(),
+  method: text.exactOptional(),
   arguments: z
     .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
-    .optional(),
-  annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).optional(),
+    .exactOptional(),
+  annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).exactOptional(),
   expect: shape.choice(['allow', 'deny']),
-  rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).optional(),
+  rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).exactOptional(),
 });
 type CaseDraft = z.infer<typeof caseShape>;
 
@@ -81,7 +81,7 @@ function caseOf(document: ConfigDocument, path: Path, draft: CaseDraft, world: W
   const [key] = named;
   const kind = key && kinds[key];
   if (named.length > 1 || (kind !== undefined && !thingsOf(action).includes(kind))) {
-    document.report(path, { message: `a case of \`${action}\` names one thing that can be its object` });
+    document.report(path, { message: `a case of \`${action}\` must name exactly one item that the action applies to` });
   }
   const name = key && draft[key];
   return {

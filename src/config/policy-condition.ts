@@ -6,8 +6,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
-import { argumentsReadBy } from './policy-arguments.ts';
-import { needsOf } from './policy-needs.ts';
+import { argsOf, argumentsReadBy, isNode, needsOf } from './policy-reads.ts';
 import { comparingStrictly, withStrictComparisons } from './policy-types.ts';
 
 /** Ten times what people write in a rule. Each bounds the work of one evaluation. */
@@ -61,7 +60,8 @@ export function compileCondition(text: string): Condition | NoCondition {
     if (complaint !== undefined) return complaint;
     const checked = expression.check();
     if (!checked.valid) return { problem: summaryOf(checked.error), expected };
-    if (checked.type !== 'bool' && checked.type !== 'dyn') return { problem: `it gives ${checked.type}`, expected };
+    if (checked.type !== 'bool' && checked.type !== 'dyn')
+      return { problem: `its result is ${checked.type}`, expected };
     const reads = new Set<FactName>();
     visit(expression.ast, (node) => {
       const name = node.op === 'id' ? factNames.find((fact) => fact === node.args) : undefined;
@@ -97,15 +97,20 @@ function complaintAbout(ast: ASTNode): NoCondition | undefined {
   visit(ast, (node, inLoop) => {
     const called = calledBy(node);
     const lost = lostKeyOf(node);
-    if (lost !== undefined)
-      complaint ??= { problem: `no map can have the key \`${lost}\` here`, expected: 'another key' };
+    if (lost !== undefined) complaint ??= { problem: `a map cannot have the key \`${lost}\``, expected: 'another key' };
     if (called === undefined || complaint !== undefined) return;
     if (called === 'matches') {
-      complaint = { problem: '`matches` can take for ever', expected: "`glob`: name.glob('files_*')" };
+      complaint = {
+        problem: '`matches` is not allowed: its time is not bounded',
+        expected: "`glob`: name.glob('files_*')",
+      };
     } else if (!functions.includes(called)) {
       complaint = { problem: `there is no function \`${called}\``, expected: `one of: ${functions.join(', ')}` };
     } else if (inLoop && loops.includes(called)) {
-      complaint = { problem: `\`${called}\` inside of another loop can take for ever`, expected: 'one loop at a time' };
+      complaint = {
+        problem: `\`${called}\` inside another loop is not allowed: its time is not bounded`,
+        expected: 'one loop at a time',
+      };
     }
   });
   return complaint;
@@ -120,8 +125,8 @@ function lostKeyOf(node: ASTNode): string | undefined {
   return key === undefined ? undefined : String(key.args);
 }
 
-function calledBy({ op, args }: ASTNode): string | undefined {
-  const [name] = (op === 'call' || op === 'rcall') && Array.isArray(args) ? (args as readonly unknown[]) : [];
+function calledBy(node: ASTNode): string | undefined {
+  const [name] = node.op === 'call' || node.op === 'rcall' ? argsOf(node) : [];
   return typeof name === 'string' ? name : undefined;
 }
 
@@ -141,7 +146,7 @@ function visit(node: ASTNode, look: Look, inLoop = false): void {
 /** Arguments and entries are in nested arrays, those of maps in pairs. */
 function nodesIn(part: unknown): readonly ASTNode[] {
   if (Array.isArray(part)) return part.flatMap(nodesIn);
-  return typeof part === 'object' && part !== null && 'op' in part ? [part as ASTNode] : [];
+  return isNode(part) ? [part] : [];
 }
 
 function matchesGlob(text: string, pattern: string): boolean {
@@ -155,5 +160,5 @@ function matchesGlob(text: string, pattern: string): boolean {
 function summaryOf(error: unknown): string {
   const text = error instanceof Error ? ('summary' in error ? String(error.summary) : error.message) : '';
   const [line = ''] = text.split('\n');
-  return line === '' ? 'this is no CEL' : line;
+  return line === '' ? 'this is not a CEL expression' : line;
 }

@@ -15,13 +15,13 @@ const count = shape.quantity({ unit: 'count', min: 1, max: 1_000_000 });
 const rateShape = shape
   .closed('a map with `id` and `perSecond` or `concurrent`', {
     id: ruleId,
-    per: z.array(shape.choice(shares), { error: `a list of ${shares.join(', ')}` }).optional(),
-    who: whoShape.optional(),
-    what: actionList.optional(),
-    on: onShape.optional(),
-    perSecond: z.number({ error: aRate }).min(0.001, { error: aRate }).max(1_000_000, { error: aRate }).optional(),
-    burst: count.optional(),
-    concurrent: count.optional(),
+    per: z.array(shape.choice(shares), { error: `a list of ${shares.join(', ')}` }).default([]),
+    who: whoShape.default({}),
+    what: actionList.exactOptional(),
+    on: onShape.default({}),
+    perSecond: z.number({ error: aRate }).min(0.001, { error: aRate }).max(1_000_000, { error: aRate }).exactOptional(),
+    burst: count.exactOptional(),
+    concurrent: count.exactOptional(),
   })
   .refine(({ perSecond, concurrent }) => perSecond !== undefined || concurrent !== undefined, {
     error: '`perSecond`, `concurrent` or both',
@@ -29,7 +29,9 @@ const rateShape = shape
   .refine(({ perSecond, burst }) => burst === undefined || perSecond !== undefined, {
     error: '`burst` beside `perSecond`',
   })
-  .refine(({ on }) => on?.annotations === undefined, { error: 'no `annotations`: limits do not look at them' });
+  .refine(({ on }) => on.annotations === undefined, {
+    error: '`on` without `annotations`: rate limits do not use them',
+  });
 
 /** Enough for one limit per tool. */
 const MOST_RATES = 1_000;
@@ -47,7 +49,6 @@ export function readRates(document: ConfigDocument, variables: Variables, world:
     ids.add(rate.id);
     checkPlaces(document, path, rate, world);
     checkWho(document, path, rate, world);
-    const { per = [], who = {}, on = {}, ...rest } = rate;
-    return [{ ...rest, per, who, on }];
+    return [rate];
   });
 }

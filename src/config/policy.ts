@@ -1,5 +1,4 @@
 /** Reads and checks `policy`. If there is one, whatever no rule allows is denied. */
-import { openByDefault } from '../policy/actions.ts';
 import { compileGlob, type GlobStyle } from '../policy/glob.ts';
 import type { World } from '../policy/match.ts';
 import type { Condition, PolicySettings, Rule } from '../policy/rules.ts';
@@ -26,33 +25,28 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
     if (rule === undefined) return [];
     if (ids.has(rule.id)) {
       const message = `another rule has the id \`${rule.id}\` already`;
-      document.report([...path, 'id'], { message, expected: 'an id of its own: records and answers name it' });
+      document.report([...path, 'id'], { message, expected: 'a unique id: audit records and errors refer to it' });
     }
     ids.add(rule.id);
     checkPlaces(document, path, rule, world);
     checkWho(document, path, rule, world);
-    if (rule.on?.annotations !== undefined && trusted.length === 0) {
+    if (rule.on.annotations !== undefined && trusted.length === 0) {
       document.reportKey([...path, 'on', 'annotations'], {
-        message: 'annotations are what a backend says of itself, and none is believed',
-        expected: '`trustAnnotationsOf` under `policy`, with the backends that are',
+        message: 'a rule uses annotations, but the annotations of no backend are trusted',
+        expected: '`trustAnnotationsOf` under `policy`, with the backends to trust',
       });
     }
-    return [ruleOf(rule, readCondition(document, [...path, 'when'], rule.when))];
+    const when = readCondition(document, [...path, 'when'], rule.when);
+    return [{ what: undefined, ...rule, with: rule.with?.arguments ?? {}, when }];
   });
   if (draft === undefined) return undefined;
-  const { mode = 'enforce', open = openByDefault, groupsClaim = 'groups' } = draft;
-  return { mode, open, groupsClaim, trustAnnotationsOf: resolved(trusted, world.backends), rules };
+  return { ...draft, trustAnnotationsOf: resolved(trusted, world.backends), rules };
 }
 
 /** The rules, even if other parts of the policy are invalid. */
 function rulesIn(value: unknown): readonly unknown[] {
   if (typeof value !== 'object' || value === null || !('rules' in value)) return [];
   return Array.isArray(value.rules) ? value.rules : [];
-}
-
-function ruleOf(draft: RuleDraft, when: Condition | undefined): Rule {
-  const { id, effect, mode = 'enforce', who = {}, what, on = {} } = draft;
-  return { id, effect, mode, who, what, on, with: draft.with?.arguments ?? {}, when };
 }
 
 function readCondition(document: ConfigDocument, path: Path, text: string | undefined): Condition | undefined {
@@ -69,23 +63,23 @@ export function checkPlaces(
   { on }: Pick<RuleDraft, 'on'>,
   { endpoints, backends }: World,
 ): void {
-  checkKnown(document, [...path, 'on', 'endpoints'], on?.endpoints ?? [], {
+  checkKnown(document, [...path, 'on', 'endpoints'], on.endpoints ?? [], {
     known: endpoints,
     what: 'endpoint',
     style: 'path',
   });
-  checkKnown(document, [...path, 'on', 'backends'], on?.backends ?? [], { known: backends, what: 'backend' });
+  checkKnown(document, [...path, 'on', 'backends'], on.backends ?? [], { known: backends, what: 'backend' });
 }
 
 /** A subject is a name at its issuer: the same subject of a different issuer is a different person. */
 export function checkWho(document: ConfigDocument, path: Path, { who }: Pick<RuleDraft, 'who'>, world: World): void {
-  const { principals = [], issuers } = who ?? {};
+  const { principals = [], issuers } = who;
   if (issuers !== undefined || (world.callers?.issuers ?? 0) < 2) return;
   const named = principals.find((one) => one !== '*' && one !== 'local' && !one.startsWith('key:'));
   if (named === undefined) return;
   document.report([...path, 'who', 'principals'], {
-    message: `\`${named}\` could be of any of the ${world.callers?.issuers} issuers that are trusted`,
-    expected: '`issuers` beside it, with the one whose tokens are meant',
+    message: `\`${named}\` could be a subject of any of the ${world.callers?.issuers} trusted issuers`,
+    expected: '`issuers` beside it, with the issuer of that subject',
   });
 }
 

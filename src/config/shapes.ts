@@ -26,78 +26,89 @@ export function choice<const Values extends readonly string[]>(values: Values) {
   return z.enum(values, { error: values.length === 2 ? values.join(' or ') : `one of: ${values.join(', ')}` });
 }
 
+/** Text that passes a test. */
+export function text(expected: string, test: RegExp | ((text: string) => boolean)) {
+  const passes = test instanceof RegExp ? (given: string) => test.test(given) : test;
+  return z.string({ error: expected }).refine(passes, { error: expected });
+}
+
+/** Text that is read as something else. */
+export function textAs<Value>(expected: string, read: (text: string) => Value | undefined) {
+  return z.string({ error: expected }).transform(orIssue(expected, read));
+}
+
+function orIssue<Given, Value>(expected: string, read: (given: Given) => Value | undefined) {
+  return (given: Given, context: z.core.$RefinementCtx): Value => {
+    const value = read(given);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  };
+}
+
+/** A list of at least one item: an empty one would look as if it allowed all, and allow nothing. */
+export function someOf<Item extends z.ZodType>(item: Item, what: string, one: string) {
+  return z.array(item, { error: `a list of ${what}` }).min(1, { error: `at least one ${one}` });
+}
+
 /** Accepts numbers as text, since that is what `${PORT}` gives. */
 export function quantity(range: QuantityRange) {
   const expected = describeRange(range);
-  return z.union([z.number(), z.string()], { error: expected }).transform((value, context) => {
-    const amount = readQuantity(value, range);
-    if (amount !== undefined) return amount;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
+  return z
+    .union([z.number(), z.string()], { error: expected })
+    .transform(orIssue(expected, (value) => readQuantity(value, range)));
 }
 
 export const flag = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');
 
+export const oneLine = text('text without control characters', /^[^\p{Cc}]+$/u);
+
 /** The platform refuses zero bytes in arguments and environment variables. */
-const withoutZero = /^[^\0]*$/;
-const withoutControls = /^[^\p{Cc}]+$/u;
-
-const someText = 'text without control characters';
-export const oneLine = z.string({ error: someText }).regex(withoutControls, { error: someText });
-
-const argument = z.string({ error: 'text' }).regex(withoutZero, { error: 'text without zero bytes' });
+const argument = z.string({ error: 'text' }).regex(/^[^\0]*$/, { error: 'text without zero bytes' });
 export const argumentList = z.array(argument, { error: 'a list of arguments' });
 
-const variableName = z.string().regex(/^[^=\0]+$/, { error: 'the name of an environment variable' });
+const variableName = text('the name of an environment variable', /^[^=\0]+$/);
 export const environment = z.record(variableName, argument, { error: 'a map of environment variables' });
 
 /** RFC 9110, 5.6.2 and 5.5: a token; visible characters, spaces and tabs. Characters beyond Latin-1 cannot be sent. */
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: 'the name of an HTTP header' });
-const headerText = 'text that fits on one line of an HTTP header';
-const headerValue = z.string({ error: headerText }).regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: headerText });
+export const headerToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerName = text('the name of an HTTP header', headerToken);
+const headerValue = text('text that fits on one line of an HTTP header', /^[\t\x20-\x7e\x80-\xff]*$/);
 export const headerMap = z.record(headerName, headerValue, { error: 'a map of HTTP headers' });
 
-const anAddress = 'an http:// or https:// address';
-export const httpAddress = z.string({ error: anAddress }).superRefine((text, context) => {
-  const url = parseUrl(text);
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    context.addIssue({ code: 'custom', message: anAddress });
-  } else if (url.username !== '' || url.password !== '') {
-    context.addIssue({ code: 'custom', message: 'an address without user name and password: they go into `headers`' });
-  }
+export const httpAddress = text('an http:// or https:// address', (text) =>
+  ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? ''),
+).refine((text) => !parseUrl(text)?.username && !parseUrl(text)?.password, {
+  error: 'an address without user name and password: they go into `headers`',
 });
 
 /** RFC 6454, 7: scheme, host and port only. Browser extensions have their own schemes. */
-const anOrigin = 'an origin, such as https://app.example or http://localhost:6274';
-export const webOrigin = z.string({ error: anOrigin }).transform((text, context) => {
+export const webOrigin = textAs('an origin, such as https://app.example or http://localhost:6274', (text) => {
   const written = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) ? parseUrl(text) : undefined;
-  if (written !== undefined) return written.origin === 'null' ? text.toLowerCase() : written.origin;
-  context.addIssue({ code: 'custom', message: anOrigin });
-  return z.NEVER;
+  return written?.origin === 'null' ? text.toLowerCase() : written?.origin;
 });
 
 const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/;
-const aHost = 'a host name or an IP address';
 
-export const listenHost = z.string({ error: aHost }).transform((text, context) => {
+export const listenHost = textAs('a host name or an IP address', (text) => {
   const host = text.replace(/^\[(.*)\]$/, '$1');
-  if (isIPv6(host) || hostName.test(host)) return host.toLowerCase();
-  context.addIssue({ code: 'custom', message: aHost });
-  return z.NEVER;
+  return isIPv6(host) || hostName.test(host) ? host.toLowerCase() : undefined;
 });
 
-const aHostHeader = 'a host name as `Host` carries it, with or without a port';
-export const hostHeader = z.string({ error: aHostHeader }).transform((text, context) => {
+export const hostHeader = textAs('a host name as `Host` carries it, with or without a port', (text) => {
   const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
   const host = match?.[1] ?? '';
   const known = host.startsWith('[') ? isIPv6(host.slice(1, -1)) : hostName.test(host);
-  if (known && Number(match?.[2] ?? 0) <= 65_535) return text.toLowerCase();
-  context.addIssue({ code: 'custom', message: aHostHeader });
-  return z.NEVER;
+  return known && Number(match?.[2] ?? 0) <= 65_535 ? text.toLowerCase() : undefined;
 });
+
+/** Headers that the gateway writes on every request by the rules of MCP or HTTP. A config cannot know their values. */
+export const gatewayHeaders: ReadonlySet<string> = new Set([
+  ...['accept', 'content-type', 'content-length', 'connection', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'],
+  ...['trailer', 'expect', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'],
+]);
 
 export function parseUrl(text: string): URL | undefined {
   try {

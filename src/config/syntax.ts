@@ -11,7 +11,7 @@ interface Wording {
 const wordings: Readonly<Partial<Record<ErrorCode, Wording>>> = {
   ALIAS_PROPS: { message: 'an alias can have neither anchor nor tag' },
   BAD_ALIAS: { message: 'this alias or anchor is not usable', expected: 'a name that is defined above with `&`' },
-  BAD_COLLECTION_TYPE: { message: 'this tag does not fit what it stands before' },
+  BAD_COLLECTION_TYPE: { message: 'this tag does not fit its value' },
   BAD_DIRECTIVE: { message: 'this directive is not understood', expected: 'none: a config file needs no directives' },
   BAD_DQ_ESCAPE: { message: 'unknown escape sequence', expected: 'a backslash to be written `\\\\`' },
   BAD_INDENT: {
@@ -31,9 +31,9 @@ const wordings: Readonly<Partial<Record<ErrorCode, Wording>>> = {
   MULTIPLE_ANCHORS: { message: 'more than one anchor' },
   MULTIPLE_DOCS: { message: 'a second document begins here', expected: 'one document in the file' },
   MULTIPLE_TAGS: { message: 'more than one tag' },
-  NON_STRING_KEY: { message: 'this key is no text' },
+  NON_STRING_KEY: { message: 'this key is not text' },
   RESOURCE_EXHAUSTION: { message: 'the file is nested too deeply' },
-  TAB_AS_INDENT: { message: 'a tab stands where YAML wants spaces', expected: 'indentation with spaces' },
+  TAB_AS_INDENT: { message: 'the line is indented with a tab', expected: 'indentation with spaces' },
   TAG_RESOLVE_FAILED: { message: 'tags such as this are not supported', expected: 'the plain value' },
 };
 

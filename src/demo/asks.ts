@@ -11,61 +11,42 @@ export type Answers<Key extends string> = { readonly [key in Key]: JsonObject };
 /**
  * Asks for everything it is given at once and returns the answers under the same keys.
  *
- * A legacy client gets JSON-RPC requests, and the promise waits for its responses. For a modern client the request ends here
- * with `input_required`, and the handler runs **again from its start** when the client comes back: so a handler asks before it
- * does anything that should happen once, asks the same things given the same answers, and uses each key for one question.
+ * A legacy client gets JSON-RPC requests, and the promise waits for its responses. For a modern client the request ends
+ * here with `input_required`, and the handler runs **again from its start** when the client comes back: so a handler
+ * asks before it does anything that should happen once, asks the same things given the same answers, and uses each key
+ * for one question.
  */
 export type Ask = <Key extends string>(requests: { readonly [key in Key]: AskRequest }) => Promise<Answers<Key>>;
 
 /** `mode` is left out of forms: it is optional in every revision, and unknown before 2025-11-25. */
 export function form(message: string, properties: JsonObject, required: readonly string[]): AskRequest {
-  return {
-    method: 'elicitation/create',
-    params: { message, requestedSchema: { type: 'object', properties, required } },
-  };
+  const requestedSchema = { type: 'object', properties, required };
+  return { method: 'elicitation/create', params: { message, requestedSchema } };
 }
 
-export function visit(message: string, url: string): AskRequest {
-  return { method: 'elicitation/create', params: { mode: 'url', message, url } };
-}
+const name = { type: 'string', title: 'Name', minLength: 1 };
+export const nameForm = form('What is your name?', { name }, ['name']);
 
-export function sample(systemPrompt: string, text: string, maxTokens: number): AskRequest {
-  const messages = [{ role: 'user', content: { type: 'text', text } }];
-  return { method: 'sampling/createMessage', params: { messages, systemPrompt, maxTokens } };
-}
-
-export const roots: AskRequest = { method: 'roots/list' };
-
-function capabilityFor(request: AskRequest): JsonObject {
-  switch (request.method) {
-    case 'elicitation/create':
-      return { elicitation: request.params.mode === 'url' ? { url: {} } : { form: {} } };
-    case 'sampling/createMessage':
-      return { sampling: {} };
-    case 'roots/list':
-      return { roots: {} };
+/** The capability that the question needs and the client has not declared. */
+function missing(capabilities: JsonObject, request: AskRequest): JsonObject {
+  if (request.method !== 'elicitation/create') {
+    const needed = request.method === 'roots/list' ? 'roots' : 'sampling';
+    return isObject(capabilities[needed]) ? {} : { [needed]: {} };
   }
-}
-
-function declares(capabilities: JsonObject, request: AskRequest): boolean {
-  if (request.method === 'sampling/createMessage') return isObject(capabilities.sampling);
-  if (request.method === 'roots/list') return isObject(capabilities.roots);
+  const { mode = 'form' } = request.params;
   const modes = capabilities.elicitation;
-  if (!isObject(modes)) return false;
-  if (request.params.mode === 'url') return isObject(modes.url);
-  // An empty object means forms alone: https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities
-  return isObject(modes.form) || modes.url === undefined;
+  // An empty object means forms alone:
+  // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities
+  const has = isObject(modes) && (isObject(modes[mode]) || (mode === 'form' && modes.url === undefined));
+  return has ? {} : { elicitation: { [mode]: {} } };
 }
 
-/** The capabilities that these questions need and the client has not declared; `undefined` where all may be asked. */
-export function missingCapabilities(capabilities: JsonObject, requests: Iterable<AskRequest>): JsonObject | undefined {
-  const missing: Record<string, object> = {};
-  for (const request of requests) {
-    if (declares(capabilities, request)) continue;
-    for (const [name, needed] of Object.entries(capabilityFor(request)))
-      missing[name] = { ...missing[name], ...(needed as object) };
-  }
-  return Object.keys(missing).length === 0 ? undefined : missing;
+/**
+ * The same of several questions; `undefined` where all may be asked. No handler asks for a form and a visit at once.
+ */
+export function missingCapabilities(capabilities: JsonObject, requests: AskRequest[]): JsonObject | undefined {
+  const all: JsonObject = Object.assign({}, ...requests.map((request) => missing(capabilities, request)));
+  return Object.keys(all).length === 0 ? undefined : all;
 }
 
 /** What the user filled in, or `undefined` if they declined or dismissed the form. */
@@ -74,13 +55,10 @@ export function accepted(answer: JsonObject): JsonObject | undefined {
   return isObject(answer.content) ? answer.content : {};
 }
 
-/** Content is one block, or since 2025-11-25 an array of them. */
-export function sampledText(answer: JsonObject): string {
-  const blocks = Array.isArray(answer.content) ? answer.content : [answer.content];
-  return blocks.flatMap((block) => (isObject(block) && typeof block.text === 'string' ? [block.text] : [])).join('\n');
-}
-
-export function rootUris(answer: JsonObject): readonly string[] {
-  const listed = Array.isArray(answer.roots) ? answer.roots : [];
-  return listed.flatMap((root) => (isObject(root) && typeof root.uri === 'string' ? [root.uri] : []));
+/**
+ * The text members of these, which may be one or many: `content` is one block, or since 2025-11-25 an array of them.
+ */
+export function textsIn(value: unknown, member: string): readonly string[] {
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item) => (isObject(item) && typeof item[member] === 'string' ? [item[member]] : []));
 }

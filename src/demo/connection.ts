@@ -1,7 +1,19 @@
-/** One client on one pipe: finds the era of each message, and answers each request once or, if it was cancelled, not at all. */
-import { codes, Failure, failureResponse } from './failure.ts';
+/**
+ * One client on one pipe: finds the era of each message, and answers each request once or, if it was cancelled, not at
+ * all.
+ */
 import { LegacySession } from './legacy.ts';
-import { classify, type Id, isId, type JsonObject, type Notification, type Request, type Send } from './message.ts';
+import {
+  classify,
+  codes,
+  Failure,
+  failureResponse,
+  type Id,
+  isId,
+  type JsonObject,
+  type Request,
+  type Send,
+} from './message.ts';
 import { isModern, Modern } from './modern.ts';
 import { World } from './world.ts';
 
@@ -43,7 +55,10 @@ export class Connection {
     for (const cancel of this.#inFlight.values()) cancel.abort();
   }
 
-  /** https://modelcontextprotocol.io/specification/2025-03-26/basic#batching: that revision must take them, the others have none. */
+  /**
+   * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching: that revision must take them, the others
+   * have none.
+   */
   async #batch(values: readonly unknown[]): Promise<unknown> {
     if (this.#legacy?.revision !== '2025-03-26' || values.length === 0) {
       return failureResponse(undefined, new Failure(codes.invalidRequest, 'No batches in this protocol revision'));
@@ -58,19 +73,17 @@ export class Connection {
     switch (message.kind) {
       case 'request':
         return this.#request(message);
-      case 'notification':
-        this.#notification(message);
+      case 'notification': {
+        const { requestId } = message.params;
+        if (message.method === 'notifications/cancelled' && isId(requestId)) this.#inFlight.get(requestId)?.abort();
         return undefined;
+      }
       case 'response':
         this.#legacy?.settle(message);
         return undefined;
       case 'invalid':
         return failureResponse(message.id, new Failure(codes.invalidRequest, 'Not a JSON-RPC message'));
     }
-  }
-
-  #notification({ method, params }: Notification): void {
-    if (method === 'notifications/cancelled' && isId(params.requestId)) this.#inFlight.get(params.requestId)?.abort();
   }
 
   async #request(request: Request): Promise<JsonObject | undefined> {
@@ -92,7 +105,10 @@ export class Connection {
     }
   }
 
-  /** https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#compatibility-matrix: the two eras can share a process. */
+  /**
+   * https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#compatibility-matrix: the two eras can
+   * share a process.
+   */
   async #serve(request: Request, signal: AbortSignal): Promise<JsonObject> {
     if (isModern(request)) return this.#modern.handle(request, signal);
     if (this.#legacy !== undefined) return this.#legacy.handle(request, signal);

@@ -1,19 +1,22 @@
-/** Questions to a legacy client: JSON-RPC requests of our own, on the same pipe, while the call that needs them waits. */
+/**
+ * Questions to a legacy client: JSON-RPC requests of our own, on the same pipe, while the call that needs them waits.
+ */
 import { randomUUID } from 'node:crypto';
 import { type Answers, type Ask, type AskRequest, missingCapabilities } from './asks.ts';
-import { Unanswered } from './failure.ts';
-import { type Id, type JsonObject, notification, type Response, type Send } from './message.ts';
+import { codes, Failure, type Id, type JsonObject, notification, type Response, type Send } from './message.ts';
 
 /** People answer, and they take their time; but a call must not wait for somebody who has left. */
 const maxAnswerMs = 10 * 60_000;
 
-interface Pending {
-  readonly answered: (answer: JsonObject) => void;
-  readonly refused: (reason: string) => void;
+/** A question had no answer: the client can't be asked such things, it answered with an error, or it took too long. */
+export class Unanswered extends Failure {
+  constructor(message: string) {
+    super(codes.invalidRequest, message);
+  }
 }
 
 export class LegacyAsks {
-  readonly #pending = new Map<Id, Pending>();
+  readonly #pending = new Map<Id, (response: Omit<Response, 'kind' | 'id'>) => void>();
   readonly #capabilities: JsonObject;
   readonly #send: Send;
   #asked = 0;
@@ -24,10 +27,8 @@ export class LegacyAsks {
   }
 
   /** An answer to nothing, or a second one, is dropped. */
-  settle({ id, result, error }: Response): void {
-    const pending = this.#pending.get(id);
-    if (result !== undefined) pending?.answered(result);
-    else pending?.refused(`The client answered with an error: ${error?.message ?? 'no reason given'}`);
+  settle(response: Response): void {
+    this.#pending.get(response.id)?.(response);
   }
 
   /** The asks of one call: when it is cancelled, they are withdrawn. */
@@ -40,10 +41,8 @@ export class LegacyAsks {
       const failed = new AbortController();
       const over = AbortSignal.any([call, failed.signal]);
       try {
-        const answers = await Promise.all(
-          entries.map(async ([key, request]) => ({ key, answer: await this.#one(request, over) })),
-        );
-        return Object.fromEntries(answers.map(({ key, answer }) => [key, answer])) as Answers<Key>;
+        const answers = await Promise.all(entries.map(async ([key, ask]) => [key, await this.#one(ask, over)]));
+        return Object.fromEntries(answers) as Answers<Key>;
       } catch (error) {
         failed.abort();
         throw error;
@@ -51,19 +50,16 @@ export class LegacyAsks {
     };
   }
 
-  #one(request: AskRequest, over: AbortSignal): Promise<JsonObject> {
-    const byUrl = request.method === 'elicitation/create' && request.params.mode === 'url';
-    return byUrl ? this.#visit(request.params, over) : this.#request(request, over);
-  }
-
   /**
-   * 2025-11-25 names URL elicitations, to tell later that what happens on the page is done. We have no page of our own to wait
-   * for, so it is done as soon as the user agrees.
+   * 2025-11-25 names URL elicitations, to tell later that what happens on the page is done. We have no page of our own
+   * to wait for, so it is done as soon as the user agrees.
    * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
    */
-  async #visit(params: JsonObject, over: AbortSignal): Promise<JsonObject> {
+  async #one(request: AskRequest, over: AbortSignal): Promise<JsonObject> {
+    if (request.method !== 'elicitation/create' || request.params.mode !== 'url') return this.#request(request, over);
     const elicitationId = randomUUID();
-    const answer = await this.#request({ method: 'elicitation/create', params: { ...params, elicitationId } }, over);
+    const params = { ...request.params, elicitationId };
+    const answer = await this.#request({ method: request.method, params }, over);
     if (answer.action === 'accept') this.#send(notification('notifications/elicitation/complete', { elicitationId }));
     return answer;
   }
@@ -72,28 +68,22 @@ export class LegacyAsks {
     if (over.aborted) return Promise.reject(new Unanswered('The call is over'));
     return new Promise((resolve, reject) => {
       const id = `ask-${++this.#asked}`;
-      const settled = (): void => {
+      const withdraw = (): void => {
+        this.#send(notification('notifications/cancelled', { requestId: id, reason: 'No longer needed' }));
+        settle('The question was withdrawn');
+      };
+      const settle = (failure: string, result?: JsonObject): void => {
         clearTimeout(timer);
         over.removeEventListener('abort', withdraw);
         this.#pending.delete(id);
-      };
-      const refused = (reason: string): void => {
-        settled();
-        reject(new Unanswered(reason));
-      };
-      const withdraw = (): void => {
-        this.#send(notification('notifications/cancelled', { requestId: id, reason: 'No longer needed' }));
-        refused('The question was withdrawn');
+        if (result === undefined) reject(new Unanswered(failure));
+        else resolve(result);
       };
       const timer = setTimeout(withdraw, maxAnswerMs);
       over.addEventListener('abort', withdraw);
-      this.#pending.set(id, {
-        answered: (answer) => {
-          settled();
-          resolve(answer);
-        },
-        refused,
-      });
+      this.#pending.set(id, ({ result, error }) =>
+        settle(`The client answered with an error: ${error?.message ?? 'no reason given'}`, result),
+      );
       this.#send({ jsonrpc: '2.0', id, ...request });
     });
   }

@@ -3,15 +3,23 @@
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
  */
 import { era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
-import { capabilities, instructions, serverInfo } from './about.ts';
 import { type LogLevel, logLevelOf, openCall } from './call.ts';
-import { codes, Failure, methodNotFound, ResourceNotFound } from './failure.ts';
+import { capabilities, instructions, serverInfo } from './data.ts';
 import { LegacyAsks } from './legacy-asks.ts';
-import { type JsonObject, notification, type Request, type Response, type Send } from './message.ts';
+import {
+  codes,
+  Failure,
+  type JsonObject,
+  notification,
+  objectOf,
+  type Request,
+  type Response,
+  type Send,
+  textOf,
+} from './message.ts';
 import { methods } from './methods.ts';
-import { introductionFor, resultFor } from './older.ts';
-import { objectOr, textOf } from './read.ts';
-import { isListed } from './resources.ts';
+import { resultFor } from './older.ts';
+import { isListed, ResourceNotFound } from './resources.ts';
 import { noticeOf, type World } from './world.ts';
 
 const newestLegacy = newest(revisions, 'legacy') as Revision;
@@ -34,7 +42,7 @@ export class LegacySession {
     this.revision = negotiate(textOf(params, 'protocolVersion'));
     this.#world = world;
     this.#send = send;
-    this.#asks = new LegacyAsks(objectOr(params, 'capabilities'), send);
+    this.#asks = new LegacyAsks(objectOf(params, 'capabilities', {}), send);
     world.onChange((change) => {
       if (change.kind === 'resource' && !this.#subscribed.has(change.uri)) return;
       const { method, params } = noticeOf(change);
@@ -44,11 +52,7 @@ export class LegacySession {
 
   /** The result of `initialize`. */
   get welcome(): JsonObject {
-    return {
-      protocolVersion: this.revision,
-      ...introductionFor(this.revision, { serverInfo, capabilities }),
-      instructions,
-    };
+    return resultFor(this.revision, { protocolVersion: this.revision, serverInfo, capabilities, instructions });
   }
 
   settle(response: Response): void {
@@ -83,7 +87,7 @@ export class LegacySession {
 
   async #shared({ method, params }: Request, signal: AbortSignal): Promise<JsonObject> {
     const found = methods.get(method);
-    if (found === undefined) throw methodNotFound(method);
+    if (found === undefined) throw new Failure(codes.methodNotFound, `Method not found: ${method}`);
     const call = openCall({
       params,
       revision: this.revision,

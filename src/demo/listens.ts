@@ -2,23 +2,15 @@
  * `subscriptions/listen`: the streams on which modern clients hear of changes.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import { BadValue } from './failure.ts';
-import { type Id, type JsonObject, notification, type Send } from './message.ts';
-import { objectOf } from './read.ts';
+import { BadValue, type Id, type JsonObject, notification, objectOf, type Send } from './message.ts';
 import { isListed } from './resources.ts';
-import { type Change, type ListKind, noticeOf, type World } from './world.ts';
+import { type Change, listKinds, noticeOf, type World } from './world.ts';
 
-const filterFields: { readonly [list in ListKind]: string } = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-};
-
-/** What of the client's wish we can keep: resources that don't exist don't change. */
-function honoured(wish: JsonObject, world: World): JsonObject {
-  const lists = Object.values(filterFields).filter((field) => wish[field] === true);
-  const { resourceSubscriptions: uris } = wish;
+/** The part of the requested filter that we can keep: resources that don't exist don't change. */
+function honoured(requested: JsonObject, world: World): JsonObject {
+  const { resourceSubscriptions: uris } = requested;
   if (uris !== undefined && !Array.isArray(uris)) throw new BadValue('"resourceSubscriptions" must be an array');
+  const lists = listKinds.map((list) => `${list}ListChanged`).filter((field) => requested[field] === true);
   const filter = Object.fromEntries(lists.map((field) => [field, true]));
   if (uris === undefined) return filter;
   const listed = [...new Set<unknown>(uris)].filter((uri) => typeof uri === 'string' && isListed(uri, world));
@@ -26,7 +18,7 @@ function honoured(wish: JsonObject, world: World): JsonObject {
 }
 
 function admits(filter: JsonObject, change: Change): boolean {
-  if (change.kind === 'list') return filter[filterFields[change.list]] === true;
+  if (change.kind === 'list') return filter[`${change.list}ListChanged`] === true;
   return Array.isArray(filter.resourceSubscriptions) && filter.resourceSubscriptions.includes(change.uri);
 }
 

@@ -31,5 +31,6 @@ try {
   // A destroyed or broken input is an end like any other.
 }
 connection.close();
-// Nothing is left to keep the process alive, so it exits by itself once its last words are read, or have waited long enough.
+// Nothing is left to keep the process alive, so it exits by itself once its last words are read, or have waited long
+// enough.
 setTimeout(() => process.exit(1), maxLastWordsMs).unref();

@@ -1,8 +1,8 @@
 /** The methods that both eras have. What differs (envelopes, asks, notifications) is the eras' own business. */
-import type { Call } from './call.ts';
-import { complete } from './completion.ts';
-import { getPrompt, listPrompts } from './prompts.ts';
-import { listResources, listTemplates, readResource } from './resources.ts';
+import { type Call, itemNamed } from './call.ts';
+import { BadValue, type JsonObject, objectOf, textOf } from './message.ts';
+import { getPrompt, listPrompts, prompts } from './prompts.ts';
+import { listResources, listTemplates, readResource, templates } from './resources.ts';
 import { callTool, listTools } from './tools/offer.ts';
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching */
@@ -18,7 +18,7 @@ const changing: Freshness = { ttlMs: 0, cacheScope: 'public' };
 /** What can depend on the answers that a client gave. */
 const personal: Freshness = { ttlMs: 0, cacheScope: 'private' };
 
-export interface Method {
+interface Method {
   readonly run: (call: Call) => object | Promise<object>;
   /** For modern clients, on the cacheable methods alone. */
   readonly freshness?: Freshness;
@@ -36,3 +36,25 @@ export const methods: ReadonlyMap<string, Method> = new Map(
     'completion/complete': { run: complete },
   }),
 );
+
+/** The most that the specification allows in one answer. */
+const maxValues = 100;
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+function complete(call: Call): JsonObject {
+  const argument = objectOf(call.params, 'argument');
+  const [name, typed] = [textOf(argument, 'name'), textOf(argument, 'value').toLowerCase()];
+  const settled = objectOf(objectOf(call.params, 'context', {}), 'arguments', {});
+  const byArgument = new Map(Object.entries(suggestions(call)));
+  const all = [...new Set(byArgument.get(name)?.(settled))].filter((value) => value.startsWith(typed));
+  return { completion: { values: all.slice(0, maxValues), total: all.length, hasMore: all.length > maxValues } };
+}
+
+function suggestions(call: Call): { readonly [argument: string]: (settled: JsonObject) => readonly string[] } {
+  const ref = objectOf(call.params, 'ref');
+  if (ref.type === 'ref/prompt') return itemNamed(prompts, 'prompt', textOf(ref, 'name'), call).completions ?? {};
+  if (ref.type === 'ref/resource') {
+    return itemNamed(templates, 'resource template', textOf(ref, 'uri'), call).completions;
+  }
+  throw new BadValue('"ref.type" must be ref/prompt or ref/resource');
+}

@@ -4,19 +4,17 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta
  */
 import { type Revision, revisions } from '../wire/revisions.ts';
-import { capabilities, identity, instructions, serverInfo } from './about.ts';
 import { type LogLevel, logLevelOf, openCall } from './call.ts';
-import { codes, Failure, methodNotFound } from './failure.ts';
+import { capabilities, identity, instructions, serverInfo } from './data.ts';
 import { Listens } from './listens.ts';
-import { isObject, type JsonObject, type Request, type Send } from './message.ts';
+import { codes, Failure, isObject, type JsonObject, objectOf, type Request, type Send, textOf } from './message.ts';
 import { type Freshness, fixed, methods } from './methods.ts';
-import { objectOf, textOf } from './read.ts';
 import { askInRounds, InputRequired } from './rounds.ts';
 import type { World } from './world.ts';
 
 const revision: Revision = '2026-07-28';
 
-/** Newest first. The legacy ones are open to whoever begins with `initialize`. */
+/** Newest first. A client that begins with `initialize` gets a legacy one. */
 const supported = [...revisions].reverse();
 
 const meta = {
@@ -82,7 +80,7 @@ export class Modern {
 
   async #shared({ method, params }: Request, envelope: Envelope, signal: AbortSignal): Promise<JsonObject> {
     const found = methods.get(method);
-    if (found === undefined) throw methodNotFound(method);
+    if (found === undefined) throw new Failure(codes.methodNotFound, `Method not found: ${method}`);
     const call = openCall({
       params,
       revision,

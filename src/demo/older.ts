@@ -9,60 +9,39 @@ import { isObject, type JsonObject } from './message.ts';
 type Arrivals = { readonly [member: string]: Revision };
 
 const named: Arrivals = { title: '2025-06-18', icons: '2025-11-25' };
+const contentTypes: Arrivals = { audio: '2025-03-26', resource_link: '2025-06-18' };
 
-const implementation: Arrivals = { ...named, description: '2025-11-25' };
-const serverCapabilities: Arrivals = { completions: '2025-03-26' };
-
-/** The lists in results, and what their items have. */
-const items: { readonly [list: string]: Arrivals } = {
+/** The members of a result that have members of their own, or whose items have. */
+const inside: { readonly [member: string]: Arrivals } = {
+  serverInfo: { ...named, description: '2025-11-25' },
+  capabilities: { completions: '2025-03-26' },
   tools: { ...named, annotations: '2025-03-26', outputSchema: '2025-06-18' },
   prompts: named,
   resources: named,
   resourceTemplates: named,
 };
 
-const toolResult: Arrivals = { structuredContent: '2025-06-18' };
-const contentTypes: Arrivals = { audio: '2025-03-26', resource_link: '2025-06-18' };
-
 function known(object: JsonObject, arrivals: Arrivals, revision: Revision): JsonObject {
-  const members = Object.entries(object).filter(([member]) => {
-    const arrival = arrivals[member];
-    return arrival === undefined || atLeast(revision, arrival);
-  });
-  return Object.fromEntries(members);
+  const isKnown = (member: string) => arrivals[member] === undefined || atLeast(revision, arrivals[member]);
+  return Object.fromEntries(Object.entries(object).filter(([member]) => isKnown(member)));
 }
 
-function inWords(block: JsonObject): JsonObject {
+function content(block: JsonObject, revision: Revision): JsonObject {
+  const arrival = contentTypes[String(block.type)];
+  if (arrival === undefined || atLeast(revision, arrival)) return block;
   const what = block.type === 'resource_link' ? `resource ${block.uri}` : `${block.type} (${block.mimeType})`;
   return { type: 'text', text: `[${what}: this protocol revision can't show it]` };
 }
 
-function content(block: unknown, revision: Revision): unknown {
-  if (!isObject(block)) return block;
-  const arrival = contentTypes[String(block.type)];
-  return arrival === undefined || atLeast(revision, arrival) ? block : inWords(block);
-}
-
-export interface Introduction {
-  readonly serverInfo: JsonObject;
-  readonly capabilities: JsonObject;
-}
-
-export function introductionFor(revision: Revision, { serverInfo, capabilities }: Introduction): Introduction {
-  return {
-    serverInfo: known(serverInfo, implementation, revision),
-    capabilities: known(capabilities, serverCapabilities, revision),
-  };
-}
-
 function member(name: string, value: unknown, revision: Revision): unknown {
-  if (!Array.isArray(value)) return value;
-  const arrivals = items[name];
-  if (arrivals !== undefined) return value.map((item: JsonObject) => known(item, arrivals, revision));
-  return name === 'content' ? value.map((block) => content(block, revision)) : value;
+  if (name === 'content' && Array.isArray(value)) return value.map((block: JsonObject) => content(block, revision));
+  const arrivals = inside[name];
+  if (arrivals === undefined) return value;
+  if (isObject(value)) return known(value, arrivals, revision);
+  return (value as readonly JsonObject[]).map((item) => known(item, arrivals, revision));
 }
 
 export function resultFor(revision: Revision, result: object): JsonObject {
-  const members = Object.entries(known({ ...result }, toolResult, revision));
+  const members = Object.entries(known({ ...result }, { structuredContent: '2025-06-18' }, revision));
   return Object.fromEntries(members.map(([name, value]) => [name, member(name, value, revision)]));
 }

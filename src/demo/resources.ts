@@ -1,37 +1,35 @@
 /** `resources/list`, `resources/templates/list` and `resources/read`. */
-import { atLeast, type Revision } from '../wire/revisions.ts';
-import { accepted } from './asks.ts';
-import type { Call } from './call.ts';
-import { BadValue, ResourceNotFound } from './failure.ts';
-import { logo, tone } from './media.ts';
-import type { JsonObject } from './message.ts';
-import { pageOf } from './pages.ts';
-import { languages, phrasesIn, translate } from './phrasebook.ts';
-import { textOf } from './read.ts';
-import { nameForm } from './tools/asking.ts';
+import { accepted, nameForm } from './asks.ts';
+import { type Call, type Item, listed, offered } from './call.ts';
+import { languages, logo, phrasesIn, tone, translate } from './data.ts';
+import { codes, Failure, type JsonObject, textOf } from './message.ts';
 import { noteUri, type World } from './world.ts';
 
 type Contents = { readonly text: string } | { readonly blob: string };
 
-interface Resource {
+interface Resource extends Item {
   readonly definition: JsonObject & { readonly uri: string; readonly mimeType: string };
   readonly read: (world: World) => Contents;
 }
 
 type Variables = { readonly [name: string]: string };
 
-export interface Template {
+export interface Template extends Item {
   readonly definition: JsonObject & { readonly uriTemplate: string; readonly mimeType: string };
-  readonly since?: Revision;
   /** Suggestions by variable, given the values that are settled already. */
   readonly completions: { readonly [variable: string]: (settled: JsonObject) => readonly string[] };
   readonly read: (variables: Variables, call: Call) => Contents | undefined | Promise<Contents | undefined>;
 }
 
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/resources#error-handling */
+export class ResourceNotFound extends Failure {
+  constructor(uri: string) {
+    super(codes.invalidParams, 'Resource not found', { uri });
+  }
+}
+
 /** So small that there is a second page. */
 const resourcePageSize = 3;
-/** More than there are. */
-const templatePageSize = 100;
 
 const resources: readonly Resource[] = [
   {
@@ -61,19 +59,19 @@ const resources: readonly Resource[] = [
     definition: { uri: 'demo://languages', name: 'languages', title: 'Languages', mimeType: 'application/json' },
     read: () => ({ text: JSON.stringify(languages) }),
   },
+  {
+    extra: 'resources',
+    definition: {
+      uri: 'demo://extra',
+      name: 'extra',
+      title: 'There while toggle_resource says so',
+      mimeType: 'text/plain',
+    },
+    read: () => ({ text: 'Here I am' }),
+  },
 ];
 
-const extraResource: Resource = {
-  definition: {
-    uri: 'demo://extra',
-    name: 'extra',
-    title: 'There while toggle_resource says so',
-    mimeType: 'text/plain',
-  },
-  read: () => ({ text: 'Here I am' }),
-};
-
-const templates: readonly Template[] = [
+export const templates: readonly Template[] = [
   {
     definition: {
       uriTemplate: 'demo://phrasebook/{language}/{phrase}',
@@ -110,39 +108,16 @@ const templates: readonly Template[] = [
   },
 ];
 
-function offered(world: World): readonly Resource[] {
-  return world.has('resources') ? [...resources, extraResource] : resources;
-}
-
-function offeredTemplates({ revision }: Call): readonly Template[] {
-  return templates.filter(({ since }) => since === undefined || atLeast(revision, since));
-}
-
 export function isListed(uri: string, world: World): boolean {
-  return offered(world).some(({ definition }) => definition.uri === uri);
+  return resources.some(({ definition, extra }) => definition.uri === uri && (extra === undefined || world.has(extra)));
 }
 
-export function templateFor(uriTemplate: string, call: Call): Template {
-  const template = offeredTemplates(call).find(({ definition }) => definition.uriTemplate === uriTemplate);
-  if (template === undefined) throw new BadValue(`Unknown resource template: ${uriTemplate}`);
-  return template;
-}
-
-export function listResources({ world, params }: Call): JsonObject {
-  const definitions = offered(world).map((resource) => resource.definition);
-  const { items, ...rest } = pageOf(definitions, ({ uri }) => uri, resourcePageSize, params.cursor);
-  return { resources: items, ...rest };
+export function listResources(call: Call): JsonObject {
+  return listed('resources', 'uri', resources, call, resourcePageSize);
 }
 
 export function listTemplates(call: Call): JsonObject {
-  const definitions = offeredTemplates(call).map((template) => template.definition);
-  const { items, ...rest } = pageOf(
-    definitions,
-    ({ uriTemplate }) => uriTemplate,
-    templatePageSize,
-    call.params.cursor,
-  );
-  return { resourceTemplates: items, ...rest };
+  return listed('resourceTemplates', 'uriTemplate', templates, call);
 }
 
 /** Only `{variable}` is understood, as a whole path segment: the simplest form of RFC 6570. */
@@ -159,9 +134,9 @@ function match(uriTemplate: string, uri: string): Variables | undefined {
 }
 
 async function contentsOf(uri: string, call: Call): Promise<JsonObject> {
-  const resource = offered(call.world).find(({ definition }) => definition.uri === uri);
+  const resource = offered(resources, call).find(({ definition }) => definition.uri === uri);
   if (resource !== undefined) return { uri, mimeType: resource.definition.mimeType, ...resource.read(call.world) };
-  for (const { definition, read } of offeredTemplates(call)) {
+  for (const { definition, read } of offered(templates, call)) {
     const variables = match(definition.uriTemplate, uri);
     const contents = variables === undefined ? undefined : await read(variables, call);
     if (contents !== undefined) return { uri, mimeType: definition.mimeType, ...contents };

@@ -3,32 +3,27 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 import { type Answers, type Ask, type AskRequest, missingCapabilities } from './asks.ts';
-import { BadValue, codes, Failure } from './failure.ts';
-import { isObject, type JsonObject } from './message.ts';
-import { objectOr } from './read.ts';
+import { BadValue, codes, Failure, isObject, type JsonObject, objectOf } from './message.ts';
 
 /** Thrown through the handler, which runs again from its start in the next round. */
 export class InputRequired extends Error {
   readonly result: JsonObject;
 
+  /**
+   * The state is the answers of earlier rounds and nothing else, so it is not sealed: a client that alters it only
+   * gives other answers, which it could have given in the first place, and they are read with the same distrust.
+   */
   constructor(inputRequests: JsonObject, answered: JsonObject) {
     super('Input required');
-    this.result = { resultType: 'input_required', inputRequests, requestState: seal(answered) };
+    const requestState = Buffer.from(JSON.stringify(answered)).toString('base64url');
+    this.result = { resultType: 'input_required', inputRequests, requestState };
   }
 }
 
-/**
- * The state is the answers of earlier rounds and nothing else, so it is not sealed: a client that alters it only gives other
- * answers, which it could have given in the first place, and they are read with the same distrust.
- */
-function seal(answered: JsonObject): string {
-  return Buffer.from(JSON.stringify(answered)).toString('base64url');
-}
-
-function unseal(state: unknown): JsonObject {
-  if (state === undefined) return {};
+function stateIn({ requestState }: JsonObject): JsonObject {
+  if (requestState === undefined) return {};
   try {
-    const answered: unknown = JSON.parse(Buffer.from(String(state), 'base64url').toString());
+    const answered: unknown = JSON.parse(Buffer.from(String(requestState), 'base64url').toString());
     if (isObject(answered)) return answered;
   } catch {
     // Falls through to the refusal: there is one for every way of being no state of ours.
@@ -37,8 +32,8 @@ function unseal(state: unknown): JsonObject {
 }
 
 export function askInRounds(params: JsonObject, capabilities: JsonObject): Ask {
-  const given = new Map(Object.entries({ ...unseal(params.requestState), ...objectOr(params, 'inputResponses') }));
-  /** What this run of the handler has used. Answers to questions that nobody asked go no further. */
+  const given = new Map(Object.entries({ ...stateIn(params), ...objectOf(params, 'inputResponses', {}) }));
+  /** What this run of the handler has used. Answers to questions that were not asked go no further. */
   const answered: Record<string, JsonObject> = {};
 
   return async <Key extends string>(requests: { readonly [key in Key]: AskRequest }) => {
@@ -49,11 +44,10 @@ export function askInRounds(params: JsonObject, capabilities: JsonObject): Ask {
       else if (isObject(answer)) answered[key] = answer;
       else throw new Failure(codes.invalidParams, `The answer to "${key}" must be an object`);
     }
-    const missing = missingCapabilities(capabilities, Object.values(open));
-    if (missing !== undefined) {
-      throw new Failure(codes.missingClientCapability, 'Missing required client capability', {
-        requiredCapabilities: missing,
-      });
+    const requiredCapabilities = missingCapabilities(capabilities, Object.values(open));
+    if (requiredCapabilities !== undefined) {
+      const data = { requiredCapabilities };
+      throw new Failure(codes.missingClientCapability, 'Missing required client capability', data);
     }
     if (Object.keys(open).length > 0) throw new InputRequired(open, answered);
     return answered as Answers<Key>;

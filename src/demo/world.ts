@@ -5,7 +5,8 @@
  */
 import type { JsonObject } from './message.ts';
 
-export type ListKind = 'tools' | 'prompts' | 'resources';
+export const listKinds = ['tools', 'prompts', 'resources'] as const;
+export type ListKind = (typeof listKinds)[number];
 
 export type Change =
   | { readonly kind: 'list'; readonly list: ListKind }
@@ -14,7 +15,7 @@ export type Change =
 export const noteUri = 'demo://note';
 
 export class World {
-  #note = 'Nobody has written here yet. The tool touch_note does.';
+  #note = 'This note is empty. The tool touch_note writes it.';
   readonly #extras = new Set<ListKind>();
   readonly #listeners = new Set<(change: Change) => void>();
 

@@ -30,21 +30,15 @@ export function readAccept(header: string | undefined): Accepted {
   return usual.get(header) ?? parseAccept(header);
 }
 
-/** How well a media range matches a type, and its weight. The most specific range decides, whatever its weight. */
-interface Fit {
-  readonly specificity: number;
-  readonly weight: number;
-}
-
 function parseAccept(header: string): Accepted {
   const ranges = header.toLowerCase().split(',').map(parseRange);
-  const json = best(ranges, JSON_TYPE);
-  const sse = best(ranges, SSE_TYPE);
+  const json = bestOf(ranges, JSON_TYPE);
+  const sse = bestOf(ranges, SSE_TYPE);
   return {
     json: json.weight > 0,
     sse: sse.weight > 0,
-    namesJson: json.weight > 0 && json.specificity === 2,
-    namesSse: sse.weight > 0 && sse.specificity === 2,
+    namesJson: json.weight > 0 && json.type === JSON_TYPE,
+    namesSse: sse.weight > 0 && sse.type === SSE_TYPE,
   };
 }
 
@@ -61,21 +55,13 @@ function parseRange(text: string): MediaRange {
   return { type, weight: Number.isNaN(weight) ? 1 : weight };
 }
 
-function best(ranges: readonly MediaRange[], type: string): Fit {
-  let found: Fit = { specificity: -1, weight: 0 };
-  for (const range of ranges) {
-    const specificity = specificityOf(range.type, type);
-    if (specificity > found.specificity || (specificity === found.specificity && range.weight > found.weight)) {
-      found = { specificity, weight: specificity === -1 ? 0 : range.weight };
-    }
+/** The most specific range that matches the type decides, whatever its weight. */
+function bestOf(ranges: readonly MediaRange[], type: string): MediaRange {
+  for (const range of [type, `${type.slice(0, type.indexOf('/'))}/*`, '*/*']) {
+    const weights = ranges.filter((one) => one.type === range).map(({ weight }) => weight);
+    if (weights.length > 0) return { type: range, weight: Math.max(...weights) };
   }
-  return found;
-}
-
-function specificityOf(range: string, type: string): number {
-  if (range === type) return 2;
-  if (range === `${type.slice(0, type.indexOf('/'))}/*`) return 1;
-  return range === '*/*' ? 0 : -1;
+  return { type: '', weight: 0 };
 }
 
 /**

@@ -1,40 +1,23 @@
 /** Reads a request's body, within limits of size and time. */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
-import type { HttpAnswer, OpenBody } from './answer.ts';
-import type { BodyBudget } from './body-budget.ts';
-import type { Sweep, Sweepable } from './sweep.ts';
-
-export interface BodyLimits {
-  readonly bodyBytes: number;
-  /** Times the whole body, from the end of the headers on. */
-  readonly sweep: Sweep;
-  readonly memory: BodyMemory;
-  /** How many bytes of an unwanted body are read and discarded, and for how long. */
-  readonly rest: { readonly bytes: number; readonly sweep: Sweep };
-}
-
-/** Where incomplete bodies are counted, and under which address. */
-export interface BodyMemory {
-  readonly budget: BodyBudget;
-  addressOf(req: IncomingMessage): string;
-}
-
-export interface BodySink {
-  /** The whole body. A single chunk is passed on without copying. */
-  body(bytes: Uint8Array): void;
-  /** The body cannot be read. Bytes of it that still arrive are discarded. */
-  unreadable(failure: Failure): void;
-}
+import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
+import type { Sweep, Sweepable } from '../exchange/sweep.ts';
+import type { HttpAnswer, OpenBody } from './respond.ts';
 
 /** In seconds: incomplete bodies finish, or time out, all the time. */
 const RETRY = { 'Retry-After': '1' };
+/**
+ * How much of a refused body is discarded before the connection is closed, as a multiple of the limit. A client that
+ * sends first and reads afterwards gets its response, and keeps its connection, if it was not absurdly over the limit.
+ */
+const DISCARDED_LIMITS = 4;
 const nothing = Buffer.alloc(0);
 const jsonType = /^application\/json\s*(?:;|$)/i;
 const charset = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
 /** RFC 8259, 8.1: JSON between systems is UTF-8. A compressed body is refused: to an inspector it would not be JSON. */
-export function checkContentType(req: IncomingMessage): Failure | undefined {
+export function checkContentType({ req }: HttpAnswer): Failure | undefined {
   const type = req.headers['content-type'];
   const encoding = req.headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') {
@@ -46,128 +29,220 @@ export function checkContentType(req: IncomingMessage): Failure | undefined {
   return new Failure('unsupported_media_type');
 }
 
-/** A body whose Content-Length is over the limit is not read here: the caller discards it with `discardRest`. */
-export function readBody(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink): void {
-  const declared = req.headers['content-length'];
-  if (declared !== undefined && Number(declared) > limits.bodyBytes) {
-    sink.unreadable(tooLarge(limits));
-    return;
-  }
-  if (res.awaitsContinue) res.writeContinue();
-  new BodyReader(req, res, limits, sink);
+/** Takes what arrives of a body. */
+interface BodyTarget {
+  take(chunk: Buffer): void;
+  /** The body is complete. */
+  ended(): void;
+  /** The connection has ended. After `ended` this has no effect. */
+  closed(): void;
 }
 
-/** Reads and discards a body that nothing uses, so that the next request on the connection can be read. */
-export function discardRest(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits): void {
-  if (res.reading !== undefined || !hasBody(req)) return;
-  new BodyReader(req, res, limits, undefined);
+const target = Symbol('takes the body');
+type ReadRequest = IncomingMessage & { [target]?: BodyTarget };
+
+/** From now on the body goes to `to`. Node calls a listener with the request as `this`, so no request needs its own. */
+function attach(req: ReadRequest, to: BodyTarget): void {
+  const isNew = req[target] === undefined;
+  req[target] = to;
+  if (isNew) req.on('data', onData).on('end', onEnd).on('close', onClose);
 }
 
-function hasBody(req: IncomingMessage): boolean {
-  const length = req.headers['content-length'];
-  return (length !== undefined && length !== '0') || req.headers['transfer-encoding'] !== undefined;
+function onData(this: ReadRequest, chunk: Buffer): void {
+  this[target]?.take(chunk);
 }
 
-function tooLarge(limits: BodyLimits): Failure {
-  return new Failure('body_too_large', { message: `The body is over ${limits.bodyBytes} bytes` });
+function onEnd(this: ReadRequest): void {
+  this[target]?.ended();
 }
 
-class BodyReader implements OpenBody, Sweepable {
+function onClose(this: ReadRequest): void {
+  this[target]?.closed();
+}
+
+/** The body of one POST. What is done with it is the subclass's. */
+export abstract class IncomingBody<S extends Authenticated | undefined = Authenticated>
+  implements BodyTarget, OpenBody, Sweepable
+{
   due = 0;
-  readonly #req: IncomingMessage;
-  readonly #res: HttpAnswer;
-  readonly #limits: BodyLimits;
-  /** Undefined once the body is no longer wanted. */
-  #sink: BodySink | undefined;
+  previous: Sweepable | undefined = undefined;
+  next: Sweepable | undefined = undefined;
+  list: Sweepable['list'] = undefined;
+  readonly endpoint: Endpoint;
+  readonly sender: S;
+  protected readonly res: HttpAnswer;
+  readonly #sweep: Sweep;
+  readonly #most: number;
   #size = 0;
-  #first: Buffer | undefined;
-  #rest: Buffer[] | undefined;
+  #first: Buffer | undefined = undefined;
+  #rest: Buffer[] | undefined = undefined;
   /** The address that this body is counted under, and how many bytes are counted. */
-  #address: string | undefined;
+  #address: string | undefined = undefined;
   #counted = 0;
 
-  constructor(req: IncomingMessage, res: HttpAnswer, limits: BodyLimits, sink: BodySink | undefined) {
-    this.#req = req;
-    this.#res = res;
-    this.#limits = limits;
-    this.#sink = sink;
-    if (sink !== undefined) res.reading = this;
-    (sink === undefined ? limits.rest.sweep : limits.sweep).add(this);
-    req.on('data', (chunk: Buffer) => this.#take(chunk));
-    req.on('end', () => this.#end());
-    // The connection has ended. After `end` this has no effect.
-    req.on('close', () => this.#stop());
+  /** Without a sender, the limits are those for refused ones. */
+  constructor(res: HttpAnswer, endpoint: Endpoint, sender: S) {
+    this.res = res;
+    this.endpoint = endpoint;
+    this.sender = sender;
+    const { shared } = res;
+    const { limits } = shared;
+    const isRefused = sender === undefined;
+    this.#sweep = isRefused ? shared.refusedBodies : shared.bodies;
+    this.#most = isRefused ? limits.refusedBodyBytes : (endpoint.profile.bodyBytes ?? limits.bodyBytes);
   }
 
-  #take(chunk: Buffer): void {
-    this.#size += chunk.byteLength;
-    if (this.#sink === undefined) {
-      if (this.#size > this.#limits.rest.bytes) this.#req.destroy();
-    } else if (this.#size > this.#limits.bodyBytes) this.#giveUp(tooLarge(this.#limits));
-    else if (!this.#hasRoom(chunk)) this.#giveUp(new Failure('bodies_busy', { http: { headers: RETRY } }));
-    else if (this.#first === undefined) this.#first = chunk;
+  /** The whole body, when it is the sender's turn. A single chunk is passed on without copying. Must not throw. */
+  protected abstract received(bytes: Uint8Array): void;
+  /** The body cannot be read. Bytes of it that still arrive are discarded. */
+  protected abstract unreadable(failure: Failure): void;
+
+  /** A body whose Content-Length is over the limit is not read here: the caller discards it with `discardRest`. */
+  read(): void {
+    const declared = this.res.req.headers['content-length'];
+    if (declared !== undefined && Number(declared) > this.#most) {
+      this.unreadable(this.#tooLarge());
+      return;
+    }
+    if (this.res.awaitsContinue) this.res.writeContinue();
+    this.res.reading = this;
+    this.#sweep.add(this);
+    attach(this.res.req, this);
+  }
+
+  take(chunk: Buffer): void {
+    const { byteLength } = chunk;
+    this.#size += byteLength;
+    // A body that came in one chunk is not counted. It may wait in the queue of turns.ts, which holds at most 16 MiB.
+    const isWhole = this.#first === undefined && this.res.req.headers['content-length'] === String(byteLength);
+    if (this.#size > this.#most) this.#giveUp(this.#tooLarge());
+    else if (!isWhole && !this.#reserve(byteLength)) {
+      this.#giveUp(new Failure('bodies_busy', { http: { headers: RETRY } }));
+    } else if (this.#first === undefined) this.#first = chunk;
     else if (this.#rest === undefined) this.#rest = [chunk];
     else this.#rest.push(chunk);
   }
 
-  /** A body that came in one chunk is not counted. It may wait in the queue of turns.ts, which holds at most 16 MiB. */
-  #hasRoom({ byteLength }: Buffer): boolean {
-    if (this.#first === undefined && this.#req.headers['content-length'] === String(byteLength)) return true;
-    const { budget, addressOf } = this.#limits.memory;
-    this.#address ??= addressOf(this.#req);
-    if (!budget.take(this.#address, byteLength)) return false;
-    this.#counted += byteLength;
-    return true;
-  }
-
-  #giveUp(failure: Failure): void {
-    this.#limits.sweep.remove(this);
-    this.#limits.rest.sweep.add(this);
-    this.#refuse(failure);
-  }
-
-  #end(): void {
-    this.#stop();
-    const sink = this.#sink;
-    if (sink === undefined) return;
-    this.#sink = undefined;
+  ended(): void {
+    this.closed();
     const first = this.#first ?? nothing;
-    sink.body(this.#rest === undefined ? first : Buffer.concat([first, ...this.#rest], this.#size));
+    const bytes = this.#rest === undefined ? first : Buffer.concat([first, ...this.#rest], this.#size);
+    if (this.sender === undefined) this.received(bytes);
+    else this.res.shared.turns.begin(this.sender.principal.key, bytes.byteLength, () => this.received(bytes));
+  }
+
+  closed(): void {
+    this.#sweep.remove(this);
+    this.res.reading = undefined;
+    if (this.#address !== undefined) this.#release(this.#address);
   }
 
   expire(): void {
-    if (this.#sink === undefined) this.#req.destroy();
-    else this.fail(new Failure('request_timeout'));
+    this.fail(new Failure('request_timeout'));
   }
 
   /** The rest of the body is not valid HTTP, or will not come: no request can follow it on this connection. */
   fail(failure: Failure): void {
-    this.#stop();
-    this.#res.isLast = true;
-    this.#refuse(failure);
+    this.res.isLast = true;
+    this.#giveUp(failure);
   }
 
-  #refuse(failure: Failure): void {
-    const sink = this.#sink;
-    this.#sink = undefined;
+  #giveUp(failure: Failure): void {
+    this.closed();
     this.#first = undefined;
     this.#rest = undefined;
-    this.#res.reading = undefined;
-    this.#release();
-    sink?.unreadable(failure);
+    attach(this.res.req, new DiscardedBody(this.res, this.#size));
+    this.unreadable(failure);
   }
 
-  #release(): void {
-    if (this.#address === undefined) return;
-    this.#limits.memory.budget.give(this.#address, this.#counted);
+  #tooLarge(): Failure {
+    return new Failure('body_too_large', { message: `The body is over ${this.#most} bytes` });
+  }
+
+  #reserve(bytes: number): boolean {
+    this.#address ??= this.res.shared.currentGeneration.now.addresses.of(this.res.req);
+    if (!this.res.shared.bodyBudget.take(this.#address, bytes)) return false;
+    this.#counted += bytes;
+    return true;
+  }
+
+  #release(address: string): void {
+    this.res.shared.bodyBudget.give(address, this.#counted);
     this.#address = undefined;
     this.#counted = 0;
   }
+}
 
-  #stop(): void {
-    this.#limits.sweep.remove(this);
-    this.#limits.rest.sweep.remove(this);
-    this.#res.reading = undefined;
-    this.#release();
+/** Reads and discards a body that nothing uses, so that the next request on the connection can be read. */
+export function discardRest(res: HttpAnswer): void {
+  const { req } = res;
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  const hasBody = (length !== undefined && length !== '0') || encoding !== undefined;
+  if (hasBody) attach(req, new DiscardedBody(res, 0));
+}
+
+/** Closes the connection if too much of it comes, or for too long. */
+class DiscardedBody implements BodyTarget, Sweepable {
+  due = 0;
+  readonly #res: HttpAnswer;
+  #size: number;
+
+  constructor(res: HttpAnswer, size: number) {
+    this.#res = res;
+    this.#size = size;
+    res.shared.bodies.add(this);
+  }
+
+  take({ byteLength }: Buffer): void {
+    this.#size += byteLength;
+    if (this.#size > this.#res.shared.limits.bodyBytes * DISCARDED_LIMITS) this.#res.req.destroy();
+  }
+
+  ended(): void {
+    this.closed();
+  }
+
+  closed(): void {
+    this.#res.shared.bodies.remove(this);
+  }
+
+  expire(): void {
+    this.#res.req.destroy();
+  }
+}
+
+export interface BodyBudgetLimits {
+  readonly bodyBytesTotal: number;
+  readonly bodyBytesPerAddress: number;
+}
+
+/**
+ * The memory for incomplete bodies, of all connections together and per address. A body that arrives in one chunk, as
+ * most do, is never counted: it is processed at once.
+ */
+export class BodyBudget {
+  readonly #limits: BodyBudgetLimits;
+  readonly #byAddress = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: BodyBudgetLimits) {
+    this.#limits = limits;
+  }
+
+  /** False when over the limit; then nothing is counted. */
+  take(address: string, bytes: number): boolean {
+    const own = (this.#byAddress.get(address) ?? 0) + bytes;
+    const { bodyBytesTotal, bodyBytesPerAddress } = this.#limits;
+    if (own > bodyBytesPerAddress || this.#total + bytes > bodyBytesTotal) return false;
+    this.#byAddress.set(address, own);
+    this.#total += bytes;
+    return true;
+  }
+
+  give(address: string, bytes: number): void {
+    const left = (this.#byAddress.get(address) ?? 0) - bytes;
+    if (left > 0) this.#byAddress.set(address, left);
+    else this.#byAddress.delete(address);
+    this.#total -= bytes;
   }
 }

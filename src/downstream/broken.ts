@@ -1,9 +1,7 @@
 /** Connections on which HTTP parsing failed: the response they get, and how long they stay open. */
 import type { Duplex } from 'node:stream';
 import { Failure, type Reason } from '../errors/failure.ts';
-import type { HttpAnswer } from './answer.ts';
-import { LINGER_MS } from './linger.ts';
-import { failureOnTheWire, type ResponseHeaders } from './respond.ts';
+import { failureOnTheWire, type HttpAnswer, LINGER_MS, type ResponseHeaders } from './respond.ts';
 
 /** How many bytes may still arrive in that time: enough for the rest of an oversized header, not for a flood. */
 const LINGER_BYTES = 256 * 1024;

@@ -3,7 +3,9 @@
  * paths answer and other clients get a response that says why they are refused.
  */
 import type { Socket } from 'node:net';
-import type { ClientAddresses } from './callers.ts';
+import type { Duplex } from 'node:stream';
+import type { HttpAnswer } from './respond.ts';
+import type { Shared } from './shared.ts';
 
 export interface ConnectionLimits {
   readonly connectionsTotal: number;
@@ -15,35 +17,40 @@ export const RESERVED_CONNECTIONS = 32;
 /** How long such a connection may stay open: a probe sends its request at once. */
 const RESERVED_MS = 2_000;
 
-const refused = Symbol('over the limit of connections');
-type MarkedSocket = Socket & { [refused]?: true };
+/** What is known of one connection. */
+export interface TrackedConnection {
+  /** Over the limit of connections: its requests are refused, except health probes. */
+  readonly isBeyondLimit: boolean;
+  /** Responses that are still due. */
+  due: number;
+  /** The most recent response. */
+  latest: HttpAnswer | undefined;
+}
+
+export const state = Symbol('state of a connection');
+/** Every connection has its state before its first request. */
+export type TrackedSocket<T extends Duplex = Duplex> = T & { [state]: TrackedConnection };
 
 export class ConnectionCounter {
-  readonly #limits: ConnectionLimits;
-  #callers: ClientAddresses;
+  readonly #shared: Shared;
   readonly #byAddress = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: ConnectionLimits, callers: ClientAddresses) {
-    this.#limits = limits;
-    this.#callers = callers;
+  constructor(shared: Shared) {
+    this.#shared = shared;
   }
 
-  /** Replaces the trusted proxies, for connections opened from now on. */
-  trust(callers: ClientAddresses): void {
-    this.#callers = callers;
-  }
-
-  opened(socket: MarkedSocket): void {
-    const { connectionsTotal, connectionsPerAddress } = this.#limits;
+  opened(socket: Socket): void {
+    const { connectionsTotal, connectionsPerAddress } = this.#shared.limits;
     // Many clients share the address of a trusted proxy, so such an address has no limit.
-    const address = this.#callers.peer(socket);
+    const address = this.#shared.currentGeneration.now.addresses.peer(socket);
     const own = address === undefined ? 0 : (this.#byAddress.get(address) ?? 0) + 1;
     if (address !== undefined) this.#byAddress.set(address, own);
     this.#total += 1;
     socket.once('close', () => this.#closed(address));
-    if (this.#total <= connectionsTotal && own <= connectionsPerAddress) return;
-    socket[refused] = true;
+    const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;
+    (socket as TrackedSocket<Socket>)[state] = { isBeyondLimit, due: 0, latest: undefined };
+    if (!isBeyondLimit) return;
     const timer = setTimeout(() => socket.destroy(), RESERVED_MS);
     timer.unref();
     socket.once('close', () => clearTimeout(timer));
@@ -56,9 +63,4 @@ export class ConnectionCounter {
     if (left > 0) this.#byAddress.set(address, left);
     else this.#byAddress.delete(address);
   }
-}
-
-/** True for a connection over the limit: its requests are refused, except health probes. */
-export function isBeyondLimit(socket: MarkedSocket): boolean {
-  return socket[refused] === true;
 }

@@ -2,44 +2,34 @@
  * Sends a large response in pieces, each after the client has read the one before. This shows whether the client reads,
  * and lets us count and bound what waits for clients that do not.
  */
-import type { HttpAnswer } from './answer.ts';
-import type { IngressNotes } from './events.ts';
-import type { Sweep, Sweepable } from './sweep.ts';
 
-/** What all deliveries of a server share. */
-export interface Deliveries {
-  /** Times each piece. */
-  readonly stalled: Sweep;
-  readonly readers: SlowReaders;
-  readonly notes: IngressNotes;
-}
+import type { Sweepable } from '../exchange/sweep.ts';
+import type { GoneWatcher, HttpAnswer } from './respond.ts';
 
 /**
  * A client must read this much within `readerStallMs`. A slow mobile connection can, and large responses lose nothing.
  */
 export const PIECE_BYTES = 1024 * 1024;
 
-export class Delivery implements Sweepable {
+export class Delivery implements Sweepable, GoneWatcher {
   due = 0;
   /** Bytes that wait in the outbox's queue, before this delivery. */
   queued = 0;
   readonly #res: HttpAnswer;
-  readonly #shared: Deliveries;
-  readonly #onRoom: () => void;
+  readonly #onRoom: (() => void) | undefined;
   #left: Uint8Array | undefined;
   #waits = false;
 
-  constructor(res: HttpAnswer, shared: Deliveries, onRoom: () => void) {
+  constructor(res: HttpAnswer, onRoom?: () => void) {
     this.#res = res;
-    this.#shared = shared;
     this.#onRoom = onRoom;
-    res.whenGone(() => this.#settle());
+    res.whenGone(this);
   }
 
   /** False: the rest is sent as the client reads it, and `onRoom` is called afterwards. */
   write(bytes: Uint8Array): boolean {
     if (this.#push(bytes)) return true;
-    this.#wait();
+    this.blocked();
     return false;
   }
 
@@ -53,12 +43,13 @@ export class Delivery implements Sweepable {
   watch(): void {
     if (this.#res.writableLength === 0 || this.#res.gone) return;
     this.#begin();
-    this.#res.once('finish', () => this.#settle());
+    this.#res.once('finish', () => this.gone());
   }
 
-  /** A write outside of this delivery has filled the socket's buffer. */
+  /** A write, of this delivery or outside of it, has filled the socket's buffer. */
   blocked(): void {
-    this.#wait();
+    this.#begin();
+    this.#res.once('drain', () => this.#drained());
   }
 
   /** The number of bytes in the outbox's queue has changed. */
@@ -67,14 +58,10 @@ export class Delivery implements Sweepable {
     if (this.#waits) this.#hold();
   }
 
-  /** The client has read nothing for too long. */
+  /** Cuts the client off: it has read nothing for too long, or too much waits for slow readers. */
   expire(): void {
-    this.cut();
-  }
-
-  cut(): void {
-    this.#shared.notes.cutOff();
-    this.#settle();
+    this.#res.shared.notes.cutOff();
+    this.gone();
     this.#res.destroy();
   }
 
@@ -90,18 +77,13 @@ export class Delivery implements Sweepable {
     return this.#res.write(at === 0 ? bytes : bytes.subarray(at));
   }
 
-  #wait(): void {
-    this.#begin();
-    this.#res.once('drain', () => this.#drained());
-  }
-
   #drained(): void {
     const left = this.#left;
     this.#left = undefined;
-    if (left !== undefined && !this.#push(left)) this.#wait();
+    if (left !== undefined && !this.#push(left)) this.blocked();
     else {
-      this.#settle();
-      this.#onRoom();
+      this.gone();
+      this.#onRoom?.();
     }
   }
 
@@ -110,19 +92,20 @@ export class Delivery implements Sweepable {
     this.#hold();
     if (!this.#waits) return;
     // Behind an earlier response on the same connection, the client is not what this one waits for.
-    if (this.#res.socket !== null) this.#shared.stalled.add(this);
-    else this.#res.once('socket', () => this.#waits && this.#shared.stalled.add(this));
+    if (this.#res.socket !== null) this.#res.shared.stalled.add(this);
+    else this.#res.once('socket', () => this.#waits && this.#res.shared.stalled.add(this));
   }
 
   #hold(): void {
-    this.#shared.readers.hold(this, this.#res.writableLength + (this.#left?.byteLength ?? 0) + this.queued);
+    this.#res.shared.readers.hold(this, this.#res.writableLength + (this.#left?.byteLength ?? 0) + this.queued);
   }
 
-  #settle(): void {
+  /** Nothing waits any more: it was read, or the response is gone. */
+  gone(): void {
     if (!this.#waits) return;
     this.#waits = false;
-    this.#shared.stalled.remove(this);
-    this.#shared.readers.hold(this, 0);
+    this.#res.shared.stalled.remove(this);
+    this.#res.shared.readers.hold(this, 0);
   }
 }
 
@@ -155,7 +138,7 @@ export class SlowReaders {
     const share = Math.floor(this.#total / this.#held.size / 2);
     for (const [reader, bytes] of this.#held) {
       if (bytes < share) continue;
-      reader.cut();
+      reader.expire();
       return;
     }
   }

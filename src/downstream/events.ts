@@ -1,4 +1,4 @@
-import type { Failure } from '../errors/failure.ts';
+import { Failure } from '../errors/failure.ts';
 
 /** Events in the transports that were handled, for logs and counters. */
 export interface IngressNotes {
@@ -14,4 +14,14 @@ export interface IngressNotes {
   connectionRefused(): void;
   /** An unexpected error of ours. Returns its id in the log, for `data.logId`. */
   fault(error: unknown): string | undefined;
+}
+
+/**
+ * Turns an exception into a failure: a `Failure` as it is, anything else into `internal_error`, with details only in
+ * the log.
+ */
+export function faultFailure(error: unknown, notes: IngressNotes): Failure {
+  if (error instanceof Failure) return error;
+  const logId = notes.fault(error);
+  return new Failure('internal_error', { cause: error, ...(logId === undefined ? {} : { data: { logId } }) });
 }

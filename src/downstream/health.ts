@@ -1,6 +1,5 @@
-/** The responses at `/healthz` and `/readyz`. */
-import type { HttpAnswer } from './answer.ts';
-import { respondState } from './respond.ts';
+/** The response at `/readyz`. */
+import { type HttpAnswer, respondState } from './respond.ts';
 
 /** Whether requests can be served, and the state of each backend. */
 export interface Readiness {
@@ -21,13 +20,9 @@ export interface BackendReadiness {
   readonly cure?: string;
 }
 
-/** Liveness: the process runs. Readiness is at `/readyz`. */
-export function respondHealth(res: HttpAnswer): void {
-  respondState(res, 200, { status: 'ok' });
-}
-
 /** `mayKnow`: only an authenticated sender gets the names of backends. */
-export function respondReadiness(res: HttpAnswer, readiness: Readiness, closing: boolean, mayKnow: boolean): void {
+export function respondReadiness(res: HttpAnswer, readiness: Readiness, mayKnow: boolean): void {
+  const { closing } = res.shared;
   const ready = readiness.ready && !closing;
   const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
   const { generation, backends } = readiness;

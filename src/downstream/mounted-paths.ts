@@ -1,10 +1,9 @@
 /** Paths that other folders serve: they get the request as it is, after the same checks as every request. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Failure } from '../errors/failure.ts';
-import type { HttpAnswer } from './answer.ts';
+import type { Sweepable } from '../exchange/sweep.ts';
 import { preflightHeaders } from './cors.ts';
-import { respondEmpty, respondFailure } from './respond.ts';
-import type { Sweep, Sweepable } from './sweep.ts';
+import { type HttpAnswer, type OpenBody, respondEmpty, respondFailure } from './respond.ts';
 
 export interface Pages {
   owns(path: string): boolean;
@@ -17,21 +16,21 @@ export interface Pages {
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
 }
 
-export interface PageGates {
-  /** What the checks of `Origin` and `Host` found. */
-  readonly foreign: Failure | undefined;
-  readonly host: Failure | undefined;
-  /** Times the body, which the page's own code reads. */
-  readonly bodies: Sweep;
-}
-
 const ALLOW = 'GET, HEAD, POST, OPTIONS';
 
-export function servePages(req: IncomingMessage, res: HttpAnswer, path: string, pages: Pages, gates: PageGates): void {
+/** `foreign` and `host` are what the checks of `Origin` and `Host` found. */
+export function servePages(
+  res: HttpAnswer,
+  path: string,
+  pages: Pages,
+  foreign: Failure | undefined,
+  host: Failure | undefined,
+): void {
+  const { req } = res;
   const forScripts = pages.forScripts?.(path) ?? false;
-  const refusal = gates.host ?? (forScripts ? gates.foreign : undefined);
+  const refusal = host ?? (forScripts ? foreign : undefined);
   if (refusal !== undefined) {
-    respondFailure(res, refusal, { era: res.era });
+    respondFailure(res, refusal);
     return;
   }
   if (forScripts && req.method === 'OPTIONS') {
@@ -42,23 +41,23 @@ export function servePages(req: IncomingMessage, res: HttpAnswer, path: string, 
     res.setHeader('Access-Control-Allow-Origin', res.origin);
     res.setHeader('Vary', 'Origin');
   }
-  new TimedBody(req, res, gates.bodies);
+  new TimedBody(res);
   if (res.awaitsContinue) res.writeContinue();
   void pages.handle(req, res, path);
 }
 
-/** Closes the connection if the body does not arrive in time. */
-class TimedBody implements Sweepable {
+/** Closes the connection if the body does not arrive in time. The page's own code reads the body. */
+class TimedBody implements OpenBody, Sweepable {
   due = 0;
   readonly #req: IncomingMessage;
 
-  constructor(req: IncomingMessage, res: HttpAnswer, sweep: Sweep) {
+  constructor(res: HttpAnswer) {
+    const { req, shared } = res;
     this.#req = req;
-    // The page's own code reads the body, so a broken body cannot be answered here.
-    res.reading = { fail: () => this.expire() };
-    sweep.add(this);
+    res.reading = this;
+    shared.bodies.add(this);
     const stop = () => {
-      sweep.remove(this);
+      shared.bodies.remove(this);
       res.reading = undefined;
     };
     req.once('end', stop);
@@ -67,5 +66,10 @@ class TimedBody implements Sweepable {
 
   expire(): void {
     this.#req.destroy();
+  }
+
+  /** The page reads the body, so a broken body cannot be answered here. */
+  fail(): void {
+    this.expire();
   }
 }

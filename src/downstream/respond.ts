@@ -1,18 +1,84 @@
-/** The only place that turns an outcome into status, headers and body. */
-import { STATUS_CODES } from 'node:http';
+/**
+ * The response to one HTTP request: what the checks before it have found out, and the only place that turns an outcome
+ * into status, headers and body.
+ */
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Failure, FailureRow } from '../errors/failure.ts';
 import { failureBytes, type Pieces } from '../wire/compose.ts';
-import type { Era } from '../wire/revisions.ts';
-import type { HttpAnswer } from './answer.ts';
+import { type Era, knownRevisions } from '../wire/revisions.ts';
 import { pushCors } from './cors.ts';
-import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
-import { lingerOnClose } from './linger.ts';
+import { Delivery, PIECE_BYTES } from './delivery.ts';
+import type { Shared } from './shared.ts';
+
+/** Reads the request's body. `fail` says that the rest of the body will not come. */
+export interface OpenBody {
+  fail(failure: Failure): void;
+}
+
+/** Is told once that a response is gone. */
+export interface GoneWatcher {
+  gone(res: HttpAnswer): void;
+}
+
+export class HttpAnswer extends ServerResponse<IncomingMessage> {
+  /** The allowed origin of the browser page that sent the request, for the CORS headers. */
+  origin: string | undefined = undefined;
+  /** The client waits for `100 Continue` before it sends its body (`Expect: 100-continue`). */
+  awaitsContinue = false;
+  /** Closes the connection after this response: bytes that follow could not be told apart from the refused body. */
+  isLast = false;
+  /** Set while the body is being read. */
+  reading: OpenBody | undefined = undefined;
+  /** Set when the request is entered, like `owner`, who is told first that the response is gone. */
+  shared!: Shared;
+  owner: GoneWatcher | undefined = undefined;
+  /** The response was sent or the connection was lost. Nothing can be written any more. Set by `leave` alone. */
+  gone = false;
+  #watchers: GoneWatcher[] | undefined = undefined;
+
+  // Node passes options that its types do not declare.
+  constructor(...parameters: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
+    super(...parameters);
+    this.on('close', this.leave);
+    // Node reports a write after the client has disconnected here. Without a listener it would end the process.
+    this.on('error', survive);
+  }
+
+  /** Tells the watcher once the response is gone, or at once if it already is. */
+  whenGone(watcher: GoneWatcher): void {
+    if (this.gone) watcher.gone(this);
+    else if (this.#watchers === undefined) this.#watchers = [watcher];
+    else this.#watchers.push(watcher);
+  }
+
+  /**
+   * Marks the response as gone. Idempotent: one queued behind another response on its connection gets no `close` event.
+   */
+  leave(): void {
+    if (this.gone) return;
+    this.gone = true;
+    const watchers = this.#watchers;
+    this.#watchers = undefined;
+    this.owner?.gone(this);
+    if (watchers !== undefined) for (const watcher of watchers) watcher.gone(this);
+  }
+
+  /** The era for failures sent before the body is read: that of the version header. */
+  get era(): Era {
+    return knownRevisions.get(this.req.headers['mcp-protocol-version'])?.era ?? 'legacy';
+  }
+}
+
+function survive(): void {
+  // The `close` event that follows informs the watchers.
+}
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** A JSON document that answers a request. */
 export function respondJson(res: HttpAnswer, status: number, body: Pieces, headers?: ResponseHeaders): void {
-  const size = sizeOf(body);
+  const size = body instanceof Uint8Array ? body.byteLength : sizeOf(body);
   const head = ['Content-Type', 'application/json', 'Content-Length', String(size)];
   if (headers !== undefined) for (const name in headers) head.push(name, headers[name] as string);
   finish(res, status, head, body, size);
@@ -31,23 +97,24 @@ export function respondEmpty(res: HttpAnswer, status: 202 | 204, head: string[] 
 }
 
 export interface FailureContext {
-  readonly era: Era;
+  /** Absent: the era of the version header. */
+  readonly era?: Era;
   /** The raw id token of the request, if any. */
   readonly id?: string | undefined;
-  readonly headers?: ResponseHeaders;
+  readonly headers?: ResponseHeaders | undefined;
 }
 
 /** Caches store 404 and 405 unless this header forbids it. */
 const uncached: ResponseHeaders = { 'Cache-Control': 'no-store' };
 
-export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext): void {
+export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext = {}): void {
   const id = context.id ?? failure.id;
   const { http, row } = failure;
   const status = http?.status ?? (id === undefined ? statusOutside(row) : row.status);
   const more = http?.headers ?? context.headers;
   const headers = more === undefined ? uncached : { ...uncached, ...context.headers, ...http?.headers };
   const echoed = id ?? (http?.nullId === true ? 'null' : undefined);
-  respondJson(res, status, failureBytes(failure, context.era, echoed), headers);
+  respondJson(res, status, failureBytes(failure, context.era ?? res.era, echoed), headers);
 }
 
 /**
@@ -75,19 +142,26 @@ export function beginStream(res: HttpAnswer, headers?: ResponseHeaders): void {
   writeHead(res, 200, head);
 }
 
-function sizeOf(body: Pieces): number {
-  return body instanceof Uint8Array ? body.byteLength : body.reduce((size, piece) => size + piece.byteLength, 0);
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((size, piece) => size + piece.byteLength, 0);
 }
+
+/**
+ * A body up to this size is sent as text, which Node appends to the head: one buffer for the system instead of several,
+ * and a copy of so few bytes costs less than the bookkeeping of another buffer. Latin-1 keeps every byte as it is.
+ */
+const SMALL_BYTES = 8 * 1024;
 
 function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | undefined, size = 0): void {
   if (res.headersSent || res.gone) return;
   writeHead(res, status, head);
-  const { deliveries } = res;
-  if (size > PIECE_BYTES && body !== undefined && deliveries !== undefined) {
-    deliver(res, deliveries, body);
+  if (size > PIECE_BYTES && body !== undefined) {
+    deliver(res, body);
     return;
   }
-  if (body === undefined || body instanceof Uint8Array) res.end(body);
+  if (body === undefined) res.end();
+  else if (body instanceof Buffer && size <= SMALL_BYTES) res.end(body.toString('latin1'), 'latin1');
+  else if (body instanceof Uint8Array) res.end(body);
   else {
     // Send the head and all pieces in one system call.
     res.cork();
@@ -96,22 +170,35 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
     res.end(body[last]);
     res.uncork();
   }
-  if (res.writableLength > 0 && deliveries !== undefined) new Delivery(res, deliveries, nothing).watch();
+  if (res.writableLength > 0) new Delivery(res).watch();
 }
 
-function nothing(): void {
-  // Nothing follows the end of a response.
-}
-
-function deliver(res: HttpAnswer, deliveries: Deliveries, body: Pieces): void {
+function deliver(res: HttpAnswer, body: Pieces): void {
   const parts = body instanceof Uint8Array ? [body] : body;
   let at = 0;
   const next = () => {
     while (at < parts.length) if (!delivery.write(parts[at++] as Uint8Array)) return;
     delivery.end();
   };
-  const delivery = new Delivery(res, deliveries, next);
+  const delivery = new Delivery(res, next);
   next();
+}
+
+/** Enough for a client to read the response while it is still sending. */
+export const LINGER_MS = 2000;
+
+/**
+ * Closes a connection on which the client is still sending; replaces what Node does after the last response on it: end
+ * and destroy. If the connection were closed at once, the system would answer further bytes with a reset, and the
+ * client would lose the response that is being sent (RFC 9112, 9.6). So our half is closed first.
+ */
+function lingerOnClose(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    timer.unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
 
 function writeHead(res: HttpAnswer, status: number, head: string[]): void {

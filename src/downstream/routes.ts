@@ -4,14 +4,15 @@ import { era } from '../wire/revisions.ts';
 
 export type Route = Allowed &
   (
-    | { readonly kind: 'mcp'; readonly endpoint: Endpoint; readonly hasLegacy: boolean }
+    | { readonly kind: 'mcp' | 'rpc'; readonly endpoint: Endpoint }
     /** The two addresses of HTTP+SSE: the stream's and the one for messages. */
     | { readonly kind: 'sse'; readonly endpoint: Endpoint; readonly messages: string }
     | { readonly kind: 'messages'; readonly endpoint: Endpoint; readonly stream: string }
-    | { readonly kind: 'rpc'; readonly endpoint: Endpoint }
     | { readonly kind: 'health' | 'ready' }
     | { readonly kind: 'document'; readonly document: object }
   );
+
+export type EndpointRoute = Extract<Route, { endpoint: unknown }>;
 
 interface Allowed {
   readonly methods: ReadonlySet<string | undefined>;
@@ -42,22 +43,16 @@ export function routesOf(endpoints: readonly Endpoint[]): Routes {
   routes.set('/healthz', { kind: 'health', ...allowing(OWN_ALLOW) });
   routes.set('/readyz', { kind: 'ready', ...allowing(OWN_ALLOW) });
   for (const endpoint of endpoints) {
-    if (endpoint.protocol === 'json-rpc') {
-      routes.set(endpoint.path, { kind: 'rpc', endpoint, ...allowing(MODERN_ALLOW) });
-      continue;
-    }
-    const hasLegacy = endpoint.profile.revisions.some((revision) => era(revision) === 'legacy');
-    const allowed = allowing(hasLegacy ? LEGACY_ALLOW : MODERN_ALLOW);
-    routes.set(endpoint.path, { kind: 'mcp', endpoint, hasLegacy, ...allowed });
+    const kind = endpoint.protocol === 'json-rpc' ? 'rpc' : 'mcp';
+    const hasLegacy = kind === 'mcp' && endpoint.profile.revisions.some((revision) => era(revision) === 'legacy');
+    routes.set(endpoint.path, { kind, endpoint, ...allowing(hasLegacy ? LEGACY_ALLOW : MODERN_ALLOW) });
   }
   return routes;
 }
 
 /** An endpoint's path may end in a slash: people write it so, and clients do not follow redirects. */
-export function routeAt(routes: Routes, path: string): Route | undefined {
-  const route = routes.get(path);
-  if (route !== undefined || !path.endsWith('/')) return route;
-  const short = routes.get(path.slice(0, -1));
+export function routeBeforeSlash(routes: Routes, path: string): Route | undefined {
+  const short = path.endsWith('/') ? routes.get(path.slice(0, -1)) : undefined;
   return short !== undefined && 'endpoint' in short ? short : undefined;
 }
 
@@ -93,38 +88,12 @@ export function pathsOf(routes: Routes, endpoint: Endpoint): readonly string[] {
   return [endpoint.path, ...paths];
 }
 
-/** The address of the stream, and the one for messages. */
-function httpSsePaths(path: string): readonly [string, string] {
-  const base = path.replace(/\/(?:mcp)?$/, '');
-  return [`${base}/sse`, `${base}/messages`];
-}
-
 /** HTTP+SSE is the transport of the first revision: the addresses exist only if the profile has that revision. */
 function addHttpSse(routes: Map<string, Route>, endpoint: Endpoint): void {
   if (!endpoint.profile.revisions.includes('2024-11-05')) return;
-  const [stream, messages] = httpSsePaths(endpoint.path);
+  const base = endpoint.path.replace(/\/(?:mcp)?$/, '');
+  const stream = `${base}/sse`;
+  const messages = `${base}/messages`;
   routes.set(stream, { kind: 'sse', endpoint, messages, ...allowing('GET, OPTIONS') });
   routes.set(messages, { kind: 'messages', endpoint, stream, ...allowing(MODERN_ALLOW) });
-}
-
-const absolute = /^https?:\/\/([^/?#]*)/i;
-
-export interface RequestTarget {
-  readonly path: string;
-  /** RFC 9112, 3.2.2: a host in the request line overrides the header. */
-  readonly host: string | undefined;
-}
-
-export function targetOf(url: string, host: string | undefined): RequestTarget {
-  if (url.charCodeAt(0) === SLASH) return { path: beforeQuery(url), host };
-  const authority = absolute.exec(url);
-  if (authority === null) return { path: url, host };
-  return { path: beforeQuery(url.slice(authority[0].length) || '/'), host: authority[1] };
-}
-
-const SLASH = 0x2f;
-
-function beforeQuery(url: string): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }

@@ -7,7 +7,7 @@ import { failureBytes } from '../wire/compose.ts';
 import { LineReader, lineBytes } from '../wire/lines.ts';
 import { readMessage } from '../wire/scan.ts';
 import type { IngressNotes } from './events.ts';
-import { faultFailure } from './fault.ts';
+import { faultFailure } from './events.ts';
 import { Outbox, type OutboxLimits } from './outbox.ts';
 
 export interface StdioOptions {

@@ -1,21 +1,10 @@
 /** An HTTP response that is an event stream. */
 import type { StreamEvent } from '../exchange/outlet.ts';
+import type { Sweepable } from '../exchange/sweep.ts';
 import { comment, encodeEvent } from '../wire/sse.ts';
-import type { HttpAnswer } from './answer.ts';
-import { type Deliveries, Delivery, PIECE_BYTES } from './delivery.ts';
-import type { IngressNotes } from './events.ts';
-import { Outbox, type OutboxLimits } from './outbox.ts';
-import { beginStream, type ResponseHeaders } from './respond.ts';
-import type { Sweep, Sweepable } from './sweep.ts';
-
-/** What all streams of a server share. */
-export interface EventStreams {
-  readonly limits: OutboxLimits & { readonly keepAliveMs: number };
-  readonly notes: IngressNotes;
-  /** Sends a heartbeat on streams that were silent for `keepAliveMs`. */
-  readonly keepAlive: Sweep;
-  readonly deliveries: Deliveries;
-}
+import { Delivery, PIECE_BYTES } from './delivery.ts';
+import { Outbox } from './outbox.ts';
+import { beginStream, type GoneWatcher, type HttpAnswer, type ResponseHeaders } from './respond.ts';
 
 const heartbeat = comment();
 
@@ -30,23 +19,21 @@ export interface SseOptions {
   readonly held?: boolean;
 }
 
-export class SseConnection extends Outbox implements Sweepable {
+export class SseConnection extends Outbox implements Sweepable, GoneWatcher {
   due = 0;
   readonly #res: HttpAnswer;
-  readonly #streams: EventStreams;
   readonly #event: string | undefined;
   readonly #headers: ResponseHeaders | undefined;
   #delivery: Delivery | undefined;
   /** Nothing was written yet, not even the headers. */
   #silent = true;
 
-  constructor(res: HttpAnswer, streams: EventStreams, options: SseOptions = {}) {
-    super(streams.limits, streams.notes, options.held === true);
+  constructor(res: HttpAnswer, options: SseOptions = {}) {
+    super(res.shared.limits, res.shared.notes, options.held === true);
     this.#res = res;
-    this.#streams = streams;
     this.#event = options.event;
     this.#headers = options.headers;
-    res.whenGone(() => this.#gone());
+    res.whenGone(this);
     if (options.held !== true) this.#begin();
   }
 
@@ -65,7 +52,7 @@ export class SseConnection extends Outbox implements Sweepable {
   /** The stream was silent for `keepAliveMs`. */
   expire(): void {
     if (this.closed || this.#res.writableEnded) return;
-    this.#streams.keepAlive.add(this);
+    this.#res.shared.keepAlive.add(this);
     this.writeAside(heartbeat);
   }
 
@@ -82,7 +69,7 @@ export class SseConnection extends Outbox implements Sweepable {
 
   protected write(bytes: Uint8Array): boolean {
     this.#silent = false;
-    this.#streams.keepAlive.add(this);
+    this.#res.shared.keepAlive.add(this);
     if (bytes.byteLength > PIECE_BYTES) return this.#slow().write(bytes);
     if (this.#res.write(bytes)) return true;
     this.#slow().blocked();
@@ -94,7 +81,7 @@ export class SseConnection extends Outbox implements Sweepable {
   }
 
   protected finish(): void {
-    this.#streams.keepAlive.remove(this);
+    this.#res.shared.keepAlive.remove(this);
     this.#res.end();
     if (this.#res.writableLength > 0) this.#slow().watch();
   }
@@ -105,7 +92,7 @@ export class SseConnection extends Outbox implements Sweepable {
 
   /** Created when the reader is slow for the first time: most never are. */
   #slow(): Delivery {
-    this.#delivery ??= new Delivery(this.#res, this.#streams.deliveries, () => this.release());
+    this.#delivery ??= new Delivery(this.#res, () => this.release());
     return this.#delivery;
   }
 
@@ -116,11 +103,11 @@ export class SseConnection extends Outbox implements Sweepable {
   #begin(): void {
     if (this.closed) return;
     beginStream(this.#res, this.#headers);
-    this.#streams.keepAlive.add(this);
+    this.#res.shared.keepAlive.add(this);
   }
 
-  #gone(): void {
-    this.#streams.keepAlive.remove(this);
+  gone(): void {
+    this.#res.shared.keepAlive.remove(this);
     this.close();
   }
 }

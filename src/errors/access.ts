@@ -1,93 +1,74 @@
 /** Failures of authentication and authorization. */
-import { type FailureRow, INTERNAL, INVALID_REQUEST, row, UNAUTHORIZED } from './row.ts';
+import { INTERNAL, INVALID_REQUEST, rows, UNAUTHORIZED } from './row.ts';
 
-export const access = {
-  // Authentication: why the credentials are refused. `WWW-Authenticate` says the same to clients that read it.
-  credentials_missing: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'Authentication required',
-    'Neither a token nor a key came with the request. Where an authorization server is configured, `resource_metadata` in `WWW-Authenticate` leads to it.',
-  ),
-  credentials_ambiguous: row(
-    'client',
-    400,
-    { legacy: INVALID_REQUEST, modern: INVALID_REQUEST },
-    'Credentials came in more than one way',
-    'A repeated header, or two of `Authorization`, the key header and the key parameter at once. Nobody guesses which one is meant.',
-  ),
-  token_invalid: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'The token is not valid',
-    'Malformed, of an issuer that is not configured, not signed by it, or not active. The message says which.',
-  ),
-  token_expired: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'The token has expired',
-    'Get a new one; clients refresh by themselves.',
-  ),
-  audience_missing: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'The token names no audience',
-    'A token for anybody is a token for nobody. Have the issuer put the address of the endpoint into `aud`; where it checks that itself and cannot show it, `audienceCheckedByVerifier: true`.',
-  ),
-  audience_mismatch: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'The token is for another audience',
-    'None of the audiences of the token is the address of this endpoint, or one of `identity.audiences`.',
-  ),
-  key_unknown: row(
-    'client',
-    401,
-    UNAUTHORIZED,
-    'The key is not known',
-    'It was never made here, or it was revoked. `bascule key list` shows those that there are.',
-  ),
-  key_expired: row('client', 401, UNAUTHORIZED, 'The key has expired', '`bascule key new` makes another.'),
-  scope_insufficient: row(
-    'client',
-    403,
-    403,
-    'More scopes are needed',
-    'The credentials are good but do not cover this operation; `data.required` has all that it needs, `data.missing` what is lacking.',
-  ),
-  issuer_unavailable: row(
-    'backend',
-    503,
-    INTERNAL,
-    'The token cannot be checked at the moment',
-    'The issuer’s keys, or its introspection, cannot be reached. The token may be good: try again.',
-  ),
+export const access = rows(
+  { blame: 'client', status: 401, code: UNAUTHORIZED },
+  {
+    // Authentication: why the credentials are refused. `WWW-Authenticate` says the same to clients that read it.
+    credentials_missing: {
+      message: 'Authentication required',
+      when: 'Neither a token nor a key came with the request. Where an authorization server is configured, `resource_metadata` in `WWW-Authenticate` leads to it.',
+    },
+    credentials_ambiguous: {
+      status: 400,
+      code: INVALID_REQUEST,
+      message: 'The request has credentials in more than one place',
+      when: 'A header is repeated, or the request has two of `Authorization`, the key header and the key parameter. Send exactly one: the gateway does not guess which one is meant.',
+    },
+    token_invalid: {
+      message: 'The token is not valid',
+      when: 'The token is malformed, its issuer is not configured, its signature is wrong, or it is not active. The message says which.',
+    },
+    token_expired: {
+      message: 'The token has expired',
+      when: 'Get a new token. Most clients refresh it by themselves.',
+    },
+    audience_missing: {
+      message: 'The token names no audience',
+      when: 'The token has no `aud`, so it could have been issued for any server. Configure the issuer to put the address of the endpoint into `aud`. If the issuer cannot, but issues tokens for this gateway alone, set `audienceCheckedByVerifier: true`.',
+    },
+    audience_mismatch: {
+      message: 'The token is for another audience',
+      when: 'The token was issued for another server: no audience of it is the address of this endpoint or one of `identity.audiences`.',
+    },
+    key_unknown: {
+      message: 'The key is not known',
+      when: 'The key was never created in this key file, or it was revoked. `bascule key list` shows the existing keys.',
+    },
+    key_expired: { message: 'The key has expired', when: 'Create a new key with `bascule key new`.' },
+    scope_insufficient: {
+      status: 403,
+      code: 403,
+      message: 'More scopes are needed',
+      when: 'The credentials are valid but lack a scope that this operation requires. `data.required` lists all required scopes, `data.missing` those that are missing.',
+    },
+    issuer_unavailable: {
+      blame: 'backend',
+      status: 503,
+      code: INTERNAL,
+      message: 'The token cannot be checked at the moment',
+      when: 'The gateway cannot fetch the issuer’s keys or reach its introspection endpoint. The token may be valid: try again.',
+    },
 
-  // Policy. The codes are HTTP's on purpose: outside the range that JSON-RPC reserves.
-  policy_denied: row(
-    'client',
-    200,
-    403,
-    'Denied by policy',
-    'A rule, or the absence of one, denies it; `data.rules` has the ids of the rules that decided. Notifications are answered with HTTP 403, and so is everything where the endpoint says `denials: http403`.',
-  ),
-  rate_limited: row(
-    'client',
-    429,
-    429,
-    'Rate limited',
-    'More requests a second, or more at the same time, than `rates` allows; `data.limit` names the limit, and `Retry-After` says when to come back.',
-  ),
-  audit_unavailable: row(
-    'gateway',
-    503,
-    INTERNAL,
-    'The request cannot be recorded',
-    'The audit trail cannot be written, or its queue is full, and `audit.onFailure` is `deny`. The log says why; nothing was sent to a backend.',
-  ),
-} as const satisfies Record<string, FailureRow>;
+    // Policy. The codes are HTTP's on purpose: outside the range that JSON-RPC reserves.
+    policy_denied: {
+      status: 200,
+      code: 403,
+      message: 'Denied by policy',
+      when: 'A rule of the policy denies the operation, or no rule allows it; `data.rules` has the ids of the rules that decided. Denied notifications get HTTP 403; with `denials: http403` at the endpoint, denied requests do too.',
+    },
+    rate_limited: {
+      status: 429,
+      code: 429,
+      message: 'Rate limited',
+      when: 'The principal sends more requests a second, or more at the same time, than `rates` allows. `data.limit` names the limit, and `Retry-After` says when to retry.',
+    },
+    audit_unavailable: {
+      blame: 'gateway',
+      status: 503,
+      code: INTERNAL,
+      message: 'The request cannot be recorded in the audit trail',
+      when: 'The audit trail cannot be written, or its queue is full, and `audit.onFailure` is `deny`. The log has the cause. The request was not sent to a backend.',
+    },
+  },
+);

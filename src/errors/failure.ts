@@ -7,7 +7,6 @@ import { access } from './access.ts';
 import { credentials } from './backend-credentials.ts';
 import { backends } from './backends.ts';
 import { incoming } from './incoming.ts';
-import { jsonRpc } from './json-rpc.ts';
 import type { FailureRow } from './row.ts';
 import { asks } from './server-requests.ts';
 import { sessions } from './sessions.ts';
@@ -17,14 +16,13 @@ export type { Blame, FailureRow } from './row.ts';
 
 export const failures = {
   ...incoming,
-  ...jsonRpc,
   ...sessions,
   ...offers,
   ...asks,
   ...access,
   ...backends,
   ...credentials,
-} as const satisfies Record<string, FailureRow>;
+} satisfies Record<string, FailureRow>;
 
 export type Reason = keyof typeof failures;
 

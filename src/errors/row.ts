@@ -35,13 +35,21 @@ export const HEADER_MISMATCH = -32020;
 export const MISSING_CAPABILITY = -32021;
 export const UNSUPPORTED_VERSION = -32022;
 
-export function row(
-  blame: Blame,
-  status: number,
-  code: number | { legacy: number; modern: number },
-  message: string,
-  when: string,
-): FailureRow {
-  const codes = typeof code === 'number' ? { legacy: code, modern: code } : code;
-  return { blame, status, ...codes, message, when };
+/** The error code, where both eras have the same, or the code of each era. */
+type Code = number | Pick<FailureRow, 'legacy' | 'modern'>;
+
+interface UsualFacts extends Pick<FailureRow, 'blame' | 'status'> {
+  readonly code: Code;
+}
+
+type RowFacts = Partial<UsualFacts> & Pick<FailureRow, 'message' | 'when'>;
+
+/** The rows of one subject. Each says only what is not `usual`. */
+export function rows<R extends string>(usual: UsualFacts, given: Record<R, RowFacts>): Record<R, FailureRow> {
+  const row = ([reason, facts]: [string, RowFacts]) => {
+    const { blame, status, code, message, when } = { ...usual, ...facts };
+    const codes = typeof code === 'number' ? { legacy: code, modern: code } : code;
+    return [reason, { blame, status, ...codes, message, when }];
+  };
+  return Object.fromEntries(Object.entries<RowFacts>(given).map(row)) as Record<R, FailureRow>;
 }

@@ -1,68 +1,49 @@
 /** Failures of server requests. */
-import { type FailureRow, INTERNAL, INVALID_REQUEST, row } from './row.ts';
+import { INTERNAL, INVALID_REQUEST, rows } from './row.ts';
 
-export const asks = {
-  ask_not_supported: row(
-    'client',
-    200,
-    INVALID_REQUEST,
-    'The client cannot answer this',
-    'A backend asked for something that the client did not declare, or at a moment when nobody can answer.',
-  ),
-  ask_timeout: row(
-    'client',
-    200,
-    INTERNAL,
-    'The client did not answer in time',
-    'An ask was out for longer than the limit.',
-  ),
-  ask_failed: row(
-    'client',
-    200,
-    INTERNAL,
-    'The client answered with an error',
-    'An ask that the call cannot go on without was answered with an error.',
-  ),
-  ask_declined: row(
-    'client',
-    200,
-    INTERNAL,
-    'The person declined what the backend needs',
-    'A backend cannot begin before a page was visited, the person declined, and the backend still cannot begin.',
-  ),
-  revision_too_old: row(
-    'client',
-    200,
-    INVALID_REQUEST,
-    'The client’s revision does not have this',
-    'A backend needs something that is younger than the revision which the client speaks; `data` has what it is, since when there is such a thing, and the client’s revision.',
-  ),
-  too_many_asks: row(
-    'backend',
-    200,
-    INTERNAL,
-    'Too many questions at once',
-    'A backend has more unanswered asks than the limit allows.',
-  ),
-  too_many_rounds: row(
-    'backend',
-    200,
-    INTERNAL,
-    'Too many rounds of input',
-    'A backend keeps asking for input beyond the limit.',
-  ),
-  round_too_large: row(
-    'backend',
-    200,
-    INTERNAL,
-    'Too many bytes in one round of input',
-    'The questions of one round, or the answers to them, are over the limit.',
-  ),
-  too_many_parked: row(
-    'client',
-    200,
-    INTERNAL,
-    'Too many calls wait for input',
-    'As many calls as the limit allows wait for their clients’ answers.',
-  ),
-} as const satisfies Record<string, FailureRow>;
+export const asks = rows(
+  { blame: 'client', status: 200, code: INTERNAL },
+  {
+    ask_not_supported: {
+      code: INVALID_REQUEST,
+      message: 'The client cannot answer this',
+      when: 'The backend sent a server request for which the client has not declared the capability, or while no request of the client was open to carry it.',
+    },
+    ask_timeout: {
+      message: 'The client did not answer in time',
+      when: 'The client did not answer a server request within `limits.askMs`.',
+    },
+    ask_failed: {
+      message: 'The client answered with an error',
+      when: 'The client answered a server request with an error, and the call cannot continue without the answer.',
+    },
+    ask_declined: {
+      message: 'The person declined what the backend needs',
+      when: 'The backend requires that a page is visited first. The person declined, so the call cannot continue.',
+    },
+    revision_too_old: {
+      code: INVALID_REQUEST,
+      message: 'The client’s revision does not have this',
+      when: 'The backend needs a feature that the client’s revision does not have. `data` has the feature, the first revision with it, and the client’s revision.',
+    },
+    too_many_asks: {
+      blame: 'backend',
+      message: 'Too many open server requests',
+      when: 'The session has as many unanswered server requests as `limits.asksPerSession` allows.',
+    },
+    too_many_rounds: {
+      blame: 'backend',
+      message: 'Too many rounds of input',
+      when: 'The backend asked for input more often in one call than `limits.rounds` allows.',
+    },
+    round_too_large: {
+      blame: 'backend',
+      message: 'Too many bytes in one round of input',
+      when: 'The server requests of one round, or the answers to them, are larger than `limits.roundBytes`.',
+    },
+    too_many_parked: {
+      message: 'Too many calls wait for input',
+      when: 'The number of calls that wait for answers of their clients has reached `limits.parkedPerPrincipal`, `limits.parkedPerBackend` or `limits.parkedTotal`.',
+    },
+  },
+);

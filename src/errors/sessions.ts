@@ -1,120 +1,92 @@
 /** Failures of sessions and revisions, and of the headers and `_meta` that a request must have. */
 import {
-  type FailureRow,
   HEADER_MISMATCH,
   INTERNAL,
   INVALID_PARAMS,
   INVALID_REQUEST,
   MISSING_CAPABILITY,
-  row,
+  rows,
   SESSION_NOT_FOUND,
   UNSUPPORTED_VERSION,
 } from './row.ts';
 
-export const sessions = {
-  session_required: row(
-    'client',
-    400,
-    INVALID_REQUEST,
-    'Mcp-Session-Id header is required',
-    'A legacy request without the session id that `initialize` gave.',
-  ),
-  session_not_found: row(
-    'client',
-    404,
-    { legacy: SESSION_NOT_FOUND, modern: INVALID_REQUEST },
-    'Session not found',
-    'The session is unknown, expired, ended, or somebody else’s. Initialize again.',
-  ),
-  session_exists: row(
-    'client',
-    400,
-    INVALID_REQUEST,
-    'Session already initialized',
-    '`initialize` inside a live session. The session goes on as it was.',
-  ),
-  session_ended: row(
-    'client',
-    200,
-    INVALID_REQUEST,
-    'Session ended before the request was answered',
-    'The session was deleted, expired, or the gateway shut down while the request was running.',
-  ),
-  too_many_sessions: row(
-    'client',
-    429,
-    INTERNAL,
-    'Too many sessions',
-    'This principal, or the gateway, has as many sessions as the limit allows.',
-  ),
-  too_many_requests: row(
-    'client',
-    429,
-    INTERNAL,
-    'Too many requests in flight',
-    'The session has as many unanswered requests as the limit allows.',
-  ),
-  too_many_subscriptions: row(
-    'client',
-    429,
-    INTERNAL,
-    'Too many subscriptions',
-    'A legacy session, or one `subscriptions/listen`, names more resources than `limits.subscriptionsPerClient`, or has more bytes of addresses than `limits.subscriptionBytesPerClient`. Unsubscribe from some, listen to fewer, or raise the limit.',
-  ),
-  uri_too_long: row(
-    'client',
-    200,
-    INVALID_PARAMS,
-    'The address of the resource is too long',
-    'An address to subscribe to has more than 8 KiB. Use a shorter one: it is kept as long as the subscription.',
-  ),
-  unknown_event: row(
-    'client',
-    400,
-    INVALID_REQUEST,
-    'Unknown event id',
-    '`Last-Event-ID` names no stream of this session, or an event that is no longer kept.',
-  ),
-  unsupported_version_header: row(
-    'client',
-    400,
-    INVALID_REQUEST,
-    'Unsupported protocol version',
-    'A legacy request whose version header is malformed, unknown, outside the profile, or other than negotiated.',
-  ),
-  unsupported_version: row(
-    'client',
-    400,
-    { legacy: UNSUPPORTED_VERSION, modern: UNSUPPORTED_VERSION },
-    'Unsupported protocol version',
-    'The revision is unknown or outside the endpoint’s profile; `data.supported` lists those it has.',
-  ),
-  header_mismatch: row(
-    'client',
-    400,
-    HEADER_MISMATCH,
-    'Header mismatch',
-    'A mirrored header is missing, malformed, or says something else than the body.',
-  ),
-  missing_meta: row(
-    'client',
-    400,
-    INVALID_PARAMS,
-    'Missing _meta fields',
-    'A modern request without protocolVersion or clientCapabilities in `_meta`.',
-  ),
-  missing_capability: row(
-    'client',
-    400,
-    { legacy: INVALID_REQUEST, modern: MISSING_CAPABILITY },
-    'Missing required client capability',
-    'The call cannot go on without a capability that the client did not declare.',
-  ),
-  response_not_expected: row(
-    'client',
-    400,
-    INVALID_REQUEST,
-    'Responses are not accepted in this revision',
-    'A JSON-RPC response as the body of a modern POST.',
-  ),
-} as const satisfies Record<string, FailureRow>;
+export const sessions = rows(
+  { blame: 'client', status: 400, code: INVALID_REQUEST },
+  {
+    session_required: {
+      message: 'Mcp-Session-Id header is required',
+      when: 'A legacy request must have the session id from the response to `initialize`.',
+    },
+    session_not_found: {
+      status: 404,
+      code: { legacy: SESSION_NOT_FOUND, modern: INVALID_REQUEST },
+      message: 'Session not found',
+      when: 'The session is unknown, has expired or ended, or belongs to another principal. Initialize again.',
+    },
+    session_exists: {
+      message: 'Session already initialized',
+      when: 'The client sent `initialize` in a session that is already initialized. The session is not affected.',
+    },
+    session_ended: {
+      status: 200,
+      message: 'Session ended before the request was answered',
+      when: 'The session was deleted or expired, or the gateway shut down, while the request was running.',
+    },
+    too_many_sessions: {
+      status: 429,
+      code: INTERNAL,
+      message: 'Too many sessions',
+      when: 'The principal has reached `limits.sessionsPerPrincipal`, or the gateway `limits.sessionsTotal`.',
+    },
+    too_many_requests: {
+      status: 429,
+      code: INTERNAL,
+      message: 'Too many requests in flight',
+      when: 'The session has as many unanswered requests as `limits.inFlightPerSession` allows.',
+    },
+    too_many_subscriptions: {
+      status: 429,
+      code: INTERNAL,
+      message: 'Too many subscriptions',
+      when: 'A legacy session, or one `subscriptions/listen`, subscribes to more resources than `limits.subscriptionsPerClient`, or their URIs are longer in total than `limits.subscriptionBytesPerClient`. Unsubscribe from some, listen to fewer, or raise the limit.',
+    },
+    uri_too_long: {
+      status: 200,
+      code: INVALID_PARAMS,
+      message: 'The URI of the resource is too long',
+      when: 'The URI to subscribe to is longer than 8 KiB. The gateway keeps it as long as the subscription, so use a shorter one.',
+    },
+    unknown_event: {
+      message: 'Unknown event id',
+      when: '`Last-Event-ID` does not belong to a stream of this session, or the event is no longer stored.',
+    },
+    unsupported_version_header: {
+      message: 'Unsupported protocol version',
+      when: 'The version header of a legacy request is malformed or unknown, is not in the endpoint’s profile, or differs from the negotiated version.',
+    },
+    unsupported_version: {
+      code: UNSUPPORTED_VERSION,
+      message: 'Unsupported protocol version',
+      when: 'The revision is unknown or not in the endpoint’s profile; `data.supported` lists the supported ones.',
+    },
+    header_mismatch: {
+      code: HEADER_MISMATCH,
+      message: 'Header mismatch',
+      when: 'A mirrored header is missing or malformed, or differs from the body.',
+    },
+    missing_meta: {
+      code: INVALID_PARAMS,
+      message: 'Missing _meta fields',
+      when: 'A modern request must have protocolVersion and clientCapabilities in `_meta`.',
+    },
+    missing_capability: {
+      code: { legacy: INVALID_REQUEST, modern: MISSING_CAPABILITY },
+      message: 'Missing required client capability',
+      when: 'The call needs a capability that the client did not declare.',
+    },
+    response_not_expected: {
+      message: 'Responses are not accepted in this revision',
+      when: 'The body of the POST is a JSON-RPC response. Modern clients answer server requests with a retry of the request.',
+    },
+  },
+);

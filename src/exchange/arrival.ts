@@ -2,6 +2,7 @@
 import type { Failure } from '../errors/failure.ts';
 import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import type { RpcGate } from '../jsonrpc/ports.ts';
+import type { Generation } from '../pipeline/generation.ts';
 import type { FullProfile } from '../policy/profile.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
@@ -49,8 +50,8 @@ export interface Sender {
 
 /** The sender of a request, authenticated by its headers. */
 export interface Authenticated extends Sender {
-  /** The generation that authenticated the sender. A different generation authenticates again. */
-  readonly asOf: object;
+  /** The generation that authenticated the sender, and serves the request. */
+  readonly generation: Generation;
 }
 
 /**

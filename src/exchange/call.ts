@@ -40,7 +40,7 @@ export interface CallRequest {
   /** The call is made again after waiting for a person, so the config may have changed meanwhile. */
   readonly again?: boolean;
   /** `Mcp-Param-*` headers for backends that are reached over HTTP. */
-  readonly paramHeaders?: Readonly<Record<string, string>>;
+  readonly paramHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -48,7 +48,7 @@ export interface CallRequest {
  * be served without knowing the backend.
  */
 export type CallOutcome =
-  /** `screened`: what the client may not see is removed already. */
+  /** `screened`: tools with invalid header annotations are removed already. */
   | {
       readonly kind: 'result';
       readonly message: ResultResponse;

@@ -5,14 +5,15 @@
 import type { Failure } from '../errors/failure.ts';
 import { notificationBytes, piecesWithId, type Raw, resultBytes, rewrite, spliceMessage } from '../wire/compose.ts';
 import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { changedList } from '../wire/subscription-filter.ts';
 import { idAt, member, stringAt } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
 import { Changes } from './coalesced-changes.ts';
+import type { LinkedList, ListMember } from './linked-list.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
@@ -25,11 +26,14 @@ export interface Ending {
   readonly reason?: string | undefined;
 }
 
-export class Exchange {
+export class Exchange implements ListMember<Exchange> {
   readonly request: Request;
   readonly row: MethodRow;
   /** The client's progress token: 0 is a real one. */
   readonly token: Id | undefined;
+  previous: Exchange | undefined;
+  next: Exchange | undefined;
+  list: LinkedList<ListMember> | undefined;
   readonly #outlet: Outlet;
   readonly #onSettled: (exchange: Exchange) => void;
   #call: Call | undefined;
@@ -132,7 +136,7 @@ export class Exchange {
   /** A response of a backend, under the client's own id. */
   respond(message: Response, status?: number): void {
     const bytes = piecesWithId(message, this.request.id.raw);
-    const settlement = { kind: 'response', bytes, ...(status === undefined ? {} : { status }) } as const;
+    const settlement = { kind: 'response', bytes, status } as const;
     // Only a watcher needs to know whether input is required, and finding out means reading the result.
     this.settle(settlement, this.#watcher === undefined && message.kind === 'result' ? 'result' : outcomeOf(message));
   }
@@ -174,6 +178,7 @@ export class Exchange {
     this.#changes?.close();
     this.#outlet.settle(settlement);
     this.#onSettled(this);
+    if (this.#over === undefined && this.#watcher === undefined) return;
     const ending = endingOf(settlement, outcome);
     this.#over?.(ending);
     this.#watcher?.(ending);

@@ -38,7 +38,7 @@ export interface Connection {
 /** How an exchange ends. */
 export type Settlement =
   /** A complete JSON-RPC response. `status` is for transports that can still send it; 200 otherwise. */
-  | { readonly kind: 'response'; readonly bytes: Pieces; readonly status?: number }
+  | { readonly kind: 'response'; readonly bytes: Pieces; readonly status?: number | undefined }
   | { readonly kind: 'failure'; readonly failure: Failure; readonly id: string | undefined }
   /** Cancelled: there is no response. */
   | { readonly kind: 'silence' };
@@ -98,5 +98,5 @@ export interface OutletOptions {
    */
   readonly longLived: boolean;
   /** Set where the response may become a stream that the client can resume: legacy sessions. */
-  readonly stream?: () => ResumableStream;
+  readonly stream?: (() => ResumableStream) | undefined;
 }

@@ -4,11 +4,11 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
 import { Failure } from '../errors/failure.ts';
-import { elementsAt } from '../wire/array.ts';
+import type { Principal } from '../identity/principal.ts';
 import { concat, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { checkParamHeaders, type ParamHeader, paramHeaders, paramHeaderValues } from '../wire/mirror.ts';
-import { skimMessage } from '../wire/skim.ts';
+import { elementsAt, skimMessage } from '../wire/skim.ts';
 import { member, slice, textMember, valueAt } from '../wire/values.ts';
 import type { HeaderReader } from './arrival.ts';
 import type { Clock } from './clock.ts';
@@ -28,17 +28,26 @@ interface KnownHeaders {
   readonly at: number;
 }
 
-/** Reads all tools of a backend, as parsed entries. */
-export type ListTools = () => Promise<readonly unknown[]>;
+/** A backend as one principal sees it: other principals may see different schemas. */
+export interface ToolView<Upstream> {
+  readonly backend: string;
+  readonly principal: Principal;
+  /** An upstream session that is open anyway. */
+  readonly upstream: Upstream;
+}
 
-/** `backend` is a backend as one principal sees it: other principals may see different schemas. */
-export class ToolHeaders {
+/** Reads all tools of a backend, as parsed entries. */
+export type ListTools<Upstream> = (upstream: Upstream) => Promise<readonly unknown[]>;
+
+export class ToolHeaders<Upstream> {
   readonly #clock: Clock;
+  readonly #list: ListTools<Upstream>;
   readonly #known = new Map<string, KnownHeaders>();
   readonly #reading = new Map<string, Promise<KnownHeaders>>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, list: ListTools<Upstream>) {
     this.#clock = clock;
+    this.#list = list;
   }
 
   /** Called when backends were replaced. */
@@ -49,31 +58,31 @@ export class ToolHeaders {
 
   /** The mismatch, or undefined. Returns a promise where the tool has to be looked up first. */
   check(
-    backend: string,
+    view: ToolView<Upstream>,
     request: Request,
     header: HeaderReader,
-    list: ListTools,
   ): Failure | undefined | Promise<Failure | undefined> {
     const tool = toolOf(request);
     if (tool === undefined) return undefined;
-    const known = this.#known.get(backend);
-    if (known === undefined || this.#stale(known, tool)) {
-      return this.#read(backend, list).then((read) => compare(read, tool, request, header));
+    const known = this.#known.get(keyOf(view));
+    if (known !== undefined && !this.#stale(known, tool)) {
+      const headers = known.tools.get(tool);
+      if (headers === undefined || headers.length === 0) return undefined;
+      const mismatch = compare(headers, request, header);
+      // The schema may have changed: the client may have seen a newer one than the gateway.
+      if (mismatch === undefined || this.#clock.now() - known.at < RECENT_MS) return mismatch;
     }
-    const mismatch = compare(known, tool, request, header);
-    // The schema may have changed: the client may have seen a newer one than the gateway.
-    if (mismatch === undefined || this.#clock.now() - known.at < RECENT_MS) return mismatch;
-    return this.#read(backend, list).then((read) => compare(read, tool, request, header));
+    return this.#read(view).then(({ tools }) => compare(tools.get(tool) ?? [], request, header));
   }
 
   /**
    * The headers that a call needs where its client does not send them. `again`: the backend refused the previous ones.
    */
-  async valuesFor(backend: string, request: Request, list: ListTools, again = false): Promise<Record<string, string>> {
+  async valuesFor(view: ToolView<Upstream>, request: Request, again = false): Promise<Record<string, string>> {
     const tool = toolOf(request);
     if (tool === undefined) return {};
-    const known = this.#known.get(backend);
-    const fresh = known === undefined || again || this.#stale(known, tool) ? await this.#read(backend, list) : known;
+    const known = this.#known.get(keyOf(view));
+    const fresh = known === undefined || again || this.#stale(known, tool) ? await this.#read(view) : known;
     const headers = fresh.tools.get(tool) ?? [];
     const args = member(request.params, 'arguments');
     return headers.length === 0 ? {} : paramHeaderValues(headers, args && valueAt(request.bytes, args));
@@ -88,33 +97,39 @@ export class ToolHeaders {
    * What was known is still the best guess. A backend that refuses to list its tools has announced no annotation to any
    * client.
    */
-  #otherwise(backend: string, error: unknown): KnownHeaders['tools'] {
-    const known = this.#known.get(backend);
+  #otherwise(key: string, error: unknown): KnownHeaders['tools'] {
+    const known = this.#known.get(key);
     if (known !== undefined) return known.tools;
     if (error instanceof Failure && error.reason === 'backend_invalid') return new Map();
     throw error;
   }
 
-  #read(backend: string, list: ListTools): Promise<KnownHeaders> {
-    const reading = this.#reading.get(backend);
+  #read(view: ToolView<Upstream>): Promise<KnownHeaders> {
+    const key = keyOf(view);
+    const reading = this.#reading.get(key);
     if (reading !== undefined) return reading;
-    const fresh = list()
+    const fresh = this.#list(view.upstream)
       .then((tools) => new Map(tools.flatMap(entryOf)))
-      .catch((error: unknown) => this.#otherwise(backend, error))
+      .catch((error: unknown) => this.#otherwise(key, error))
       .then((tools) => {
         const known = { tools, at: this.#clock.now() };
-        this.#known.delete(backend);
-        this.#known.set(backend, known);
+        this.#known.delete(key);
+        this.#known.set(key, known);
         for (const oldest of this.#known.keys()) {
           if (this.#known.size <= VIEWS) break;
           this.#known.delete(oldest);
         }
         return known;
       })
-      .finally(() => this.#reading.delete(backend));
-    this.#reading.set(backend, fresh);
+      .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, fresh);
     return fresh;
   }
+}
+
+/** The local principal is the only one, so the backend is enough. */
+function keyOf({ backend, principal: { kind, key } }: ToolView<unknown>): string {
+  return kind === 'local' ? backend : JSON.stringify([backend, key]);
 }
 
 function toolOf({ bytes, params }: Request): string | undefined {
@@ -127,9 +142,8 @@ function entryOf(tool: unknown): (readonly [string, readonly ParamHeader[]])[] {
   return [[tool.name, 'headers' in read ? read.headers : []]];
 }
 
-function compare(known: KnownHeaders, tool: string, request: Request, header: HeaderReader): Failure | undefined {
-  const headers = known.tools.get(tool);
-  if (headers === undefined || headers.length === 0) return undefined;
+function compare(headers: readonly ParamHeader[], request: Request, header: HeaderReader): Failure | undefined {
+  if (headers.length === 0) return undefined;
   const args = member(request.params, 'arguments');
   return checkParamHeaders(headers, args && valueAt(request.bytes, args), header);
 }

@@ -1,16 +1,12 @@
 /** The authentication of one endpoint, built once from the config and the address that the endpoint really has. */
+import { loopbackNames } from '../oauth/fetch/addresses.ts';
 import { type Audiences, audiences, canonicalAudience } from './audience.ts';
-import type { KeyPlaces } from './credentials.ts';
 import { type Hierarchy, ScopeRules } from './scopes.ts';
-import type { FailureStyle, GuardSettings, IdentitySettings } from './settings.ts';
+import type { GuardedSettings, GuardSettings, IdentitySettings } from './settings.ts';
 
 export type EndpointAuth = { readonly kind: 'open' } | GuardedAuth;
 
-export interface GuardedAuth extends KeyPlaces {
-  readonly kind: 'guarded';
-  readonly keys: boolean;
-  readonly tokens: boolean;
-  readonly style: FailureStyle;
+export interface GuardedAuth extends Omit<GuardedSettings, 'audiences' | 'scopes'> {
   readonly scopes: ScopeRules;
   /** The audiences that a token may have. */
   readonly ours: Audiences;
@@ -49,8 +45,6 @@ export function buildGuard(settings: GuardSettings, { issuers, hierarchy, bases,
 export function basesOf({ publicUrl }: Pick<IdentitySettings, 'publicUrl'>, listening: string): readonly string[] {
   if (publicUrl !== undefined) return [canonicalAudience(publicUrl) ?? publicUrl];
   const { protocol, hostname, port } = new URL(listening);
-  const names = loopback.includes(hostname) ? [hostname, ...loopback.filter((name) => name !== hostname)] : [hostname];
-  return names.map((name) => canonicalAudience(`${protocol}//${name}${port === '' ? '' : `:${port}`}`)!);
+  const names = loopbackNames.includes(hostname) ? new Set([hostname, ...loopbackNames]) : [hostname];
+  return Array.from(names, (name) => canonicalAudience(`${protocol}//${name}${port === '' ? '' : `:${port}`}`)!);
 }
-
-const loopback: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];

@@ -1,8 +1,12 @@
-/** Authenticates requests per endpoint. Every transport uses it. A request to an unknown endpoint is always refused. */
+/**
+ * Authenticates requests per endpoint, as one config says. Every transport uses it. A request to an unknown endpoint is
+ * always refused.
+ */
 import { Failure } from '../errors/failure.ts';
 import { basesOf, type EndpointAuth, type GuardedAuth } from './auth-metadata.ts';
 import { refusalOf } from './challenge.ts';
 import type { IdentityServices } from './create.ts';
+import { anybody } from './identify.ts';
 import {
   type MetadataRoute,
   metadataDocument,
@@ -38,7 +42,7 @@ export interface RefusedEntry {
 }
 
 export class Authenticator {
-  #room: IdentityServices;
+  readonly #room: IdentityServices;
   readonly #onRefused: (refused: RefusedEntry) => void;
   #guards: ReadonlyMap<string, EndpointAuth> = new Map();
   #documents: ReadonlyMap<string, MetadataRoute> = new Map();
@@ -71,13 +75,6 @@ export class Authenticator {
     this.#documents = metadataRoutes(guarded);
   }
 
-  /** Replaces keys and issuers. `open` must follow. */
-  refit(room: IdentityServices): void {
-    if (room === this.#room) return;
-    this.#room.close();
-    this.#room = room;
-  }
-
   /** The principal that started us over stdio. */
   get local(): Principal {
     return this.#room.local;
@@ -98,19 +95,15 @@ export class Authenticator {
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
+    if (guard?.kind === 'open') return anybody;
     if (guard === undefined) return this.#isOpened ? this.#nowhere(path, credentials) : starting();
     const found = this.#room.identity.identify(credentials, guard);
-    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, guard, credentials));
-    return this.#noted(found, path, guard, credentials);
+    if (found instanceof Promise) return found.then((late) => this.#noted(late, path, credentials));
+    return this.#noted(found, path, credentials);
   }
 
-  #noted(
-    found: Principal | Failure,
-    path: string,
-    { kind }: EndpointAuth,
-    credentials: PresentedCredentials,
-  ): Principal | Failure {
-    if (found instanceof Failure && kind !== 'open') this.#onRefused({ path, failure: found, credentials });
+  #noted(found: Principal | Failure, path: string, credentials: PresentedCredentials): Principal | Failure {
+    if (found instanceof Failure) this.#onRefused({ path, failure: found, credentials });
     return found;
   }
 
@@ -118,7 +111,7 @@ export class Authenticator {
   async #nowhere(path: string, credentials: PresentedCredentials): Promise<Failure> {
     const guard = this.#guardAt(path);
     if (guard === undefined) return new Failure('path_not_found');
-    const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, guard, credentials);
+    const who = this.#noted(await this.#room.identity.identify(credentials, guard), path, credentials);
     return who instanceof Failure ? who : new Failure('path_not_found');
   }
 
@@ -158,11 +151,6 @@ export class Authenticator {
     const guard = this.#guardAt(path);
     if (guard === undefined || guard.kind === 'open' || credentials === 'local') return failure;
     return refused(failure, guard, credentials, asked);
-  }
-
-  /** Whether the endpoint requires no credentials. */
-  isOpen(path: string): boolean {
-    return this.#guards.get(path)?.kind === 'open';
   }
 
   /** Checks the scopes of an operation. The failure names all scopes that it needs. */
@@ -206,10 +194,6 @@ export class Authenticator {
   keyHeader(path: string): string | undefined {
     const guard = this.#guards.get(path);
     return guard?.kind === 'guarded' ? guard.keyHeader : undefined;
-  }
-
-  close(): void {
-    this.#room.close();
   }
 }
 

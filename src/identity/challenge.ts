@@ -6,7 +6,7 @@
 import type { Failure, Reason } from '../errors/failure.ts';
 import type { GuardedAuth } from './auth-metadata.ts';
 import { metadataUrl, type UsedAddress } from './metadata.ts';
-import type { ScopedOperation } from './principal.ts';
+import type { AuthContext } from './principal.ts';
 
 /** RFC 6750, 3.1. A request without credentials gets no error code (3: SHOULD NOT). */
 type ErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
@@ -26,11 +26,7 @@ const errorCodes = {
 type Challenged = keyof typeof errorCodes;
 
 /** The request that was refused. */
-export interface RefusedRequest extends UsedAddress {
-  /** `unreadable`: a POST whose body or id could not be read. `other`: whatever expects no JSON-RPC response. */
-  readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: ScopedOperation | undefined;
-}
+export type RefusedRequest = AuthContext & UsedAddress;
 
 export interface AuthRefusal {
   readonly status: number;

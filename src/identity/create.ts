@@ -1,19 +1,18 @@
 /** Builds everything in this folder, from the config and its ports. */
 
-import type { WallClock, Warn } from '../observe/ports.ts';
+import type { Warn } from '../observe/ports.ts';
 import { buildGuard, type EndpointAuth } from './auth-metadata.ts';
+import type { IssuerPorts } from './documents.ts';
 import { Identity } from './identify.ts';
 import { Keys } from './keys.ts';
-import type { Fetch, KeyFilePort } from './ports.ts';
 import { localPrincipal, type Principal } from './principal.ts';
 import { Hierarchy } from './scopes.ts';
 import type { GuardSettings, IdentitySettings, IssuerSettings } from './settings.ts';
 import { TokenVerifiers } from './tokens.ts';
+import type { FilePort } from './watched-file.ts';
 
-export interface IdentityOutside {
-  readonly time: WallClock;
-  readonly fetch: Fetch;
-  readonly keyFileAt: (path: string) => KeyFilePort;
+export interface IdentityOutside extends IssuerPorts {
+  readonly keyFileAt: (path: string) => FilePort;
   readonly warn: Warn;
 }
 

@@ -4,20 +4,14 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements
  */
 import { Failure } from '../errors/failure.ts';
+import type { PresentedCredentials } from './principal.ts';
+import type { GuardedSettings } from './settings.ts';
 
 /** The parts of a request that can hold credentials. Node's `IncomingMessage` fits. */
-export interface Carrier {
-  /** Names and values alternate: only here is it visible that a header came twice. */
-  readonly rawHeaders: readonly string[];
-  readonly url?: string | undefined;
-}
+export type Carrier = Pick<PresentedCredentials, 'rawHeaders' | 'url'>;
 
 /** Where a key may be, besides `Authorization`. */
-export interface KeyPlaces {
-  /** Lower case. */
-  readonly keyHeader?: string | undefined;
-  readonly keyQuery?: string | undefined;
-}
+export type KeyPlaces = Pick<GuardedSettings, 'keyHeader' | 'keyQuery'>;
 
 export type Credential =
   | { readonly kind: 'none' }
@@ -40,19 +34,19 @@ export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPla
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!;
     if (isNamed(name, AUTHORIZATION)) {
-      if (authorization !== undefined) return ambiguous('Authorization stands there twice');
+      if (authorization !== undefined) return ambiguous('The Authorization header is repeated');
       authorization = rawHeaders[at + 1]!.trim();
       // Another scheme is for another recipient, usually a proxy on the way.
       if (bearerScheme.test(authorization)) places += 1;
     } else if (keyHeader !== undefined && isNamed(name, keyHeader)) {
-      if (key !== undefined) return ambiguous('The key header stands there twice');
+      if (key !== undefined) return ambiguous('The key header is repeated');
       key = rawHeaders[at + 1]!.trim();
       places += 1;
     }
   }
   const query = keyQuery === undefined ? undefined : queryValues(carrier.url ?? '', keyQuery);
   if (query !== undefined && query.length > 0) {
-    if (query.length > 1) return ambiguous('The key parameter stands there twice');
+    if (query.length > 1) return ambiguous('The key parameter is repeated');
     key = query[0];
     places += 1;
   }

@@ -9,7 +9,8 @@ import { localPrincipal, type Principal } from './principal.ts';
 import type { TokenVerifiers } from './tokens.ts';
 import type { Verified } from './verified.ts';
 
-const local = localPrincipal();
+/** Everybody at an endpoint that requires no credentials. */
+export const anybody = localPrincipal();
 
 /** A value, not a promise, unless an issuer must be contacted: for keys always, for tokens that are cached. */
 export type Identified = Principal | Failure | Promise<Principal | Failure>;
@@ -30,7 +31,7 @@ export class Identity {
 
   /** Never throws or rejects. */
   identify(carrier: Carrier, guard: EndpointAuth): Identified {
-    if (guard.kind === 'open') return local;
+    if (guard.kind === 'open') return anybody;
     const credential = findCredential(carrier, guard);
     if (credential instanceof Failure) return credential;
     switch (credential.kind) {

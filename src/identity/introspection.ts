@@ -4,7 +4,7 @@ import type { Warn } from '../observe/ports.ts';
 import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { IntrospectionSettings, IssuerSettings } from './settings.ts';
-import { expiryOf, type Verified, verifiedOf } from './verified.ts';
+import { expiryOf, refused, type Verified, verifiedOf } from './verified.ts';
 
 export class IntrospectionVerifier {
   readonly settings: IssuerSettings;
@@ -31,7 +31,7 @@ export class IntrospectionVerifier {
       return this.#read(await this.#ask(token));
     } catch (error) {
       const why = error instanceof IssuerError ? error.message : 'unknown';
-      this.#warn('an issuer cannot be asked about tokens', { issuer: this.settings.issuer, why });
+      this.#warn('the introspection endpoint of an issuer cannot be used', { issuer: this.settings.issuer, why });
       return new Failure('issuer_unavailable');
     } finally {
       this.#asking -= 1;
@@ -50,7 +50,7 @@ export class IntrospectionVerifier {
     const { issuer, clockToleranceMs } = this.settings;
     const { active, exp, nbf, iss } = answer;
     if (active !== true) return refused('The token is not active');
-    if (iss !== undefined && iss !== issuer) return refused('The issuer is not known here');
+    if (iss !== undefined && iss !== issuer) return refused('The issuer of the token is not configured');
     if (![exp, nbf].every(isTime)) return refused('The token is malformed');
     const now = this.#outside.time.now();
     if (typeof nbf === 'number' && nbf * 1000 > now + clockToleranceMs) return refused('The token is not valid yet');
@@ -62,8 +62,4 @@ export class IntrospectionVerifier {
 
 function isTime(value: unknown): boolean {
   return value === undefined || (typeof value === 'number' && Number.isFinite(value));
-}
-
-function refused(message: string): Failure {
-  return new Failure('token_invalid', { message });
 }

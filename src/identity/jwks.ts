@@ -1,8 +1,8 @@
 /** An issuer's keys: fetched when needed, cached for a time, and fetched again when a token names an unknown key. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { metadataAddresses } from '../oauth/well-known.ts';
 import type { Warn } from '../observe/ports.ts';
-import { discoverJwksUri } from './discovery.ts';
-import { fetchDocument, IssuerError, type IssuerPorts } from './documents.ts';
+import { fetchDocument, IssuerError, type IssuerPorts, isSafeAddress } from './documents.ts';
 import { identityLimits } from './limits.ts';
 import type { IssuerSettings } from './settings.ts';
 
@@ -64,13 +64,14 @@ export class IssuerKeys {
     const at = this.#outside.time.now();
     this.#triedAt = at;
     try {
-      this.#held = { keys: keysOf(await this.#document()), at };
+      // Throws for an invalid key set.
+      this.#held = { keys: createLocalJWKSet(await this.#document()), at };
       this.#failed = false;
       return this.#held;
     } catch (error) {
       this.#failed = true;
-      const why = error instanceof IssuerError ? error.message : 'its keys are no key set';
-      this.#warn('the keys of an issuer cannot be had', { issuer: this.#settings.issuer, why });
+      const why = error instanceof IssuerError ? error.message : 'its keys are not a JSON Web Key Set';
+      this.#warn('the keys of an issuer cannot be fetched', { issuer: this.#settings.issuer, why });
       return undefined;
     }
   }
@@ -83,7 +84,22 @@ export class IssuerKeys {
   }
 }
 
-function keysOf(document: JSONWebKeySet): JWTVerifyGetKey {
-  // Throws for an invalid key set.
-  return createLocalJWKSet(document);
+/** Rejects with an `IssuerError` about the last address. The config names the issuer, so every address is tried. */
+export async function discoverJwksUri(issuer: string, outside: IssuerPorts): Promise<string> {
+  let last = new IssuerError('it has no metadata document');
+  for (const address of metadataAddresses(issuer)) {
+    try {
+      const metadata = await fetchDocument(address, outside);
+      // RFC 8414, 3.3: the issuer must be identical, or the document must not be used.
+      if (metadata.issuer !== issuer) throw new IssuerError('the metadata names another issuer');
+      const { jwks_uri: uri } = metadata;
+      if (typeof uri !== 'string') throw new IssuerError('the metadata has no jwks_uri');
+      if (!isSafeAddress(uri)) throw new IssuerError('the keys are at an address that is not safe');
+      return uri;
+    } catch (error) {
+      if (!(error instanceof IssuerError)) throw error;
+      last = error;
+    }
+  }
+  throw last;
 }

@@ -6,7 +6,7 @@ import type { IssuerPorts } from './documents.ts';
 import { IssuerKeys, type KeySet } from './jwks.ts';
 import { identityLimits } from './limits.ts';
 import type { IssuerSettings } from './settings.ts';
-import { expiryOf, type Verified, verifiedOf } from './verified.ts';
+import { expiryOf, refused, type Verified, verifiedOf } from './verified.ts';
 
 /** RFC 9068, 4 requires `at+jwt`; most issuers use `JWT` or nothing. Any other type was issued for another purpose. */
 const types: ReadonlySet<string> = new Set(['at+jwt', 'jwt']);
@@ -79,10 +79,6 @@ function isAccessToken(typ: unknown): boolean {
   return typeof typ === 'string' && types.has(typ.toLowerCase().replace(/^application\//, ''));
 }
 
-function refused(message: string): Failure {
-  return new Failure('token_invalid', { message });
-}
-
 /** Maps the library's error to a message that repeats nothing of the token. */
 function failureOf(error: unknown): Failure {
   if (error instanceof errors.JWTExpired) return new Failure('token_expired');
@@ -97,5 +93,5 @@ function failureOf(error: unknown): Failure {
 const claimMessages: Readonly<Record<string, string>> = {
   exp: 'The token has no expiry',
   nbf: 'The token is not valid yet',
-  iss: 'The issuer is not known here',
+  iss: 'The issuer of the token is not configured',
 };

@@ -44,7 +44,7 @@ export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }
   if (!scopes.every((scope) => scopeToken.test(scope))) {
     throw new KeyRequestError('a scope has no spaces, quotes, backslashes or letters beyond ASCII');
   }
-  if (expiresAt !== undefined && expiresAt <= now()) throw new KeyRequestError('it would have expired already');
+  if (expiresAt !== undefined && expiresAt <= now()) throw new KeyRequestError('the expiry is in the past');
   const { salt, keys } = file ?? { salt: bytes(SALT_BYTES).toString('base64url'), keys: [] };
   if (keys.length >= identityLimits.keys) throw new KeyFileError(`there are ${keys.length} keys already`);
   const id = unusedId(keys, bytes);

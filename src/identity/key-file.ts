@@ -8,25 +8,6 @@ import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import { identityLimits } from './limits.ts';
 
-export interface KeyEntry {
-  /** Part of the key itself, to find the entry by. Not secret. */
-  readonly id: string;
-  /** Several keys may have the same name. They are the same principal, so that one key can replace another. */
-  readonly name: string;
-  /** HMAC-SHA-256 of the secret under the file's salt, base64url. */
-  readonly hash: string;
-  readonly scopes: readonly string[];
-  /** ISO 8601. */
-  readonly created: string;
-  readonly expires?: string | undefined;
-}
-
-export interface KeyFile {
-  readonly version: 1;
-  readonly salt: string;
-  readonly keys: readonly KeyEntry[];
-}
-
 /**
  * Recognisable, so that scanners for leaked secrets can find a key, and a key is never sent to an issuer by mistake.
  */
@@ -56,8 +37,11 @@ export function hashSecret(secret: string, salt: string): Buffer {
 
 const date = z.iso.datetime({ offset: true });
 const entry = z.strictObject({
+  /** Part of the key itself, to find the entry by. Not secret. */
   id: z.string().regex(/^[a-z0-9]{12}$/),
+  /** Several keys may have the same name. They are the same principal, so that one key can replace another. */
   name: z.string().regex(keyName),
+  /** HMAC-SHA-256 of the secret under the file's salt, base64url. */
   hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   scopes: z.array(z.string().regex(scopeToken)),
   created: date,
@@ -69,6 +53,9 @@ const shape = z.strictObject({
   keys: z.array(entry).max(identityLimits.keys),
 });
 
+export type KeyEntry = Readonly<z.infer<typeof entry>>;
+export type KeyFile = Readonly<Omit<z.infer<typeof shape>, 'keys'> & { keys: readonly KeyEntry[] }>;
+
 export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
@@ -78,7 +65,7 @@ export class KeyRequestError extends KeyFileError {}
 
 /** Throws a `KeyFileError` that says where the problem is but quotes nothing: the file's content is not for logs. */
 export function readKeyFile(text: string): KeyFile {
-  if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is larger than a key file can be');
+  if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is too large for a key file');
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -88,11 +75,11 @@ export function readKeyFile(text: string): KeyFile {
   const read = shape.safeParse(json);
   if (!read.success) {
     const at = read.error.issues[0]?.path.join('.') ?? '';
-    throw new KeyFileError(at === '' ? 'it is no key file' : `\`${at}\` is not what stands there in a key file`);
+    throw new KeyFileError(at === '' ? 'it is not a key file' : `\`${at}\` has a wrong value`);
   }
   const ids = new Set<string>();
   for (const { id } of read.data.keys) {
-    if (ids.has(id)) throw new KeyFileError(`the id ${id} stands in it twice`);
+    if (ids.has(id)) throw new KeyFileError(`it has two keys with the id ${id}`);
     ids.add(id);
   }
   return read.data;

@@ -1,13 +1,11 @@
-/**
- * Named keys and their file. The file is read again whenever it changes. If the new content is invalid, the keys stay.
- */
+/** Named keys and their file. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
-import type { WallClock, Warn } from '../observe/ports.ts';
+import type { WallClock } from '../observe/ports.ts';
 import { hashSecret, type KeyFile, KeyFileError, parseKey, readKeyFile } from './key-file.ts';
 import { identityLimits } from './limits.ts';
-import type { KeyFilePort } from './ports.ts';
 import { keyPrincipal, type Principal } from './principal.ts';
+import { type FileWatch, WatchedFile } from './watched-file.ts';
 
 interface KnownKey {
   readonly hash: Buffer;
@@ -23,38 +21,28 @@ interface Book {
   readonly right: Map<string, KnownKey>;
 }
 
-export interface KeysOptions {
-  readonly file: KeyFilePort;
-  readonly time: WallClock;
-  readonly warn: Warn;
-  readonly pollMs?: number;
-}
-
 /** Compared with a key that has no entry, so that an unknown key takes as long as a known one. */
 const nobody = randomBytes(32);
 
 const empty: Book = { salt: '', byId: new Map(), right: new Map() };
 
 export class Keys {
-  readonly #file: KeyFilePort;
   readonly #time: WallClock;
-  readonly #warn: Warn;
-  readonly #pollMs: number;
+  readonly #watched: WatchedFile;
   #book = empty;
-  /** The stamp of the last content that was read, valid or not: the same problem is reported once. */
-  #stamp: string | undefined;
-  /** The last problem that was reported. */
-  #told: string | undefined;
-  #stop: (() => void) | undefined;
 
-  /** Reads the file. A missing file is not an error: the first key may be added later. */
-  constructor({ file, time, warn, pollMs = identityLimits.keyFileMs }: KeysOptions) {
-    this.#file = file;
-    this.#time = time;
-    this.#warn = warn;
-    this.#pollMs = pollMs;
-    this.reload();
-    if (this.#stamp === undefined) warn('there is no key file yet: nobody gets in by key', {});
+  constructor(watch: FileWatch) {
+    this.#time = watch.time;
+    this.#watched = new WatchedFile(watch, {
+      pollMs: identityLimits.keyFileMs,
+      take: (text) => {
+        this.#book = text === undefined ? empty : bookOf(readKeyFile(text));
+      },
+      Fault: KeyFileError,
+      missing: 'there is no key file yet: no access key is accepted until `bascule key new <name>` creates it',
+      gone: 'the key file was removed: no access key is accepted',
+      unreadable: 'the key file cannot be read: the keys from the last successful read stay valid',
+    });
   }
 
   /** Ids are not secret and lead to the entry. The secret is compared in constant time. */
@@ -87,60 +75,17 @@ export class Keys {
     return expiresAt !== undefined && expiresAt <= this.#time.now();
   }
 
-  /** Polls the file until `close`. */
   watch(): void {
-    this.#stop?.();
-    this.#stop = this.#time.after(this.#pollMs, () => {
-      this.reload();
-      this.watch();
-    });
+    this.#watched.watch();
   }
 
   close(): void {
-    this.#stop?.();
-    this.#stop = undefined;
+    this.#watched.close();
   }
 
   reload(): void {
-    let stamp: string | undefined;
-    let text: string | undefined;
-    try {
-      // Taken before the text is read: a change in between is noticed at the next poll.
-      stamp = this.#file.stamp();
-      if (stamp === this.#stamp) return;
-      text = stamp === undefined ? undefined : this.#file.read();
-    } catch (error) {
-      // Retried at the next poll. Only the code is logged: the system's message may contain too much.
-      this.#tell(codeOf(error));
-      return;
-    }
-    this.#stamp = stamp;
-    this.#told = undefined;
-    if (text !== undefined) this.#take(text);
-    else {
-      // Changes of keys replace the file atomically, so a missing file was really removed.
-      this.#book = empty;
-      this.#warn('the key file is gone: nobody gets in by key', {});
-    }
+    this.#watched.reload();
   }
-
-  #take(text: string): void {
-    try {
-      this.#book = bookOf(readKeyFile(text));
-    } catch (error) {
-      this.#tell(error instanceof KeyFileError ? error.message : codeOf(error));
-    }
-  }
-
-  #tell(why: string): void {
-    if (why === this.#told) return;
-    this.#told = why;
-    this.#warn('the key file cannot be read: the keys stay as they were', { why });
-  }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }
 
 function bookOf({ salt, keys }: KeyFile): Book {

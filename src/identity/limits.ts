@@ -12,7 +12,7 @@ export const identityLimits = {
   introspectedMs: 30 * s,
   /** A client that repeats a bad token is refused without work; a token that becomes valid does not wait long. */
   refusedMs: 5 * s,
-  /** A token in use costs some 2 KB: 20 MB. The oldest is evicted. */
+  /** A token in use costs some 2 KB: 20 MB. The least recently used is evicted. */
   verifiedTokens: 10_000,
   /** Separate from the valid tokens, so that garbage cannot evict them. */
   refusedTokens: 1_000,

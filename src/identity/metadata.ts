@@ -20,12 +20,11 @@ export interface ProtectedResourceMetadata {
   readonly bearer_methods_supported: readonly ['header'];
 }
 
-const wellKnown = '/.well-known/oauth-protected-resource';
-export const metadataPrefix = wellKnown;
+export const metadataPrefix = '/.well-known/oauth-protected-resource';
 
 /** RFC 9728, 3.1: the well-known part is between host and path. */
 export function metadataPath(path: string): string {
-  return path === '/' ? wellKnown : `${wellKnown}${path}`;
+  return path === '/' ? metadataPrefix : `${metadataPrefix}${path}`;
 }
 
 /** Undefined if there is no document. */
@@ -67,7 +66,7 @@ export function metadataRoutes(guards: Iterable<GuardedAuth>): ReadonlyMap<strin
       routes.set(metadataPath(path), route);
     }
   }
-  if (first !== undefined && !routes.has(wellKnown)) routes.set(wellKnown, first);
+  if (first !== undefined && !routes.has(metadataPrefix)) routes.set(metadataPrefix, first);
   return routes;
 }
 

@@ -111,6 +111,7 @@ export interface ScopedOperation {
 
 /** The parts of a request that determine how its refusal is written. */
 export interface AuthContext {
+  /** `unreadable`: a POST whose body or id could not be read. `other`: whatever expects no JSON-RPC response. */
   readonly kind: 'request' | 'unreadable' | 'other';
-  readonly operation?: ScopedOperation;
+  readonly operation?: ScopedOperation | undefined;
 }

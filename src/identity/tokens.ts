@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Failure } from '../errors/failure.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { IssuerPorts } from './documents.ts';
 import { IntrospectionVerifier } from './introspection.ts';
@@ -9,10 +10,12 @@ import { JwtVerifier } from './jwt.ts';
 import { identityLimits } from './limits.ts';
 import type { Principal } from './principal.ts';
 import type { IssuerSettings } from './settings.ts';
-import { TokenCache } from './token-cache.ts';
-import type { Verified } from './verified.ts';
+import { refused, type Verified } from './verified.ts';
 
 type Verifier = JwtVerifier | IntrospectionVerifier;
+
+/** By the hash of the token: tokens themselves are not kept. */
+type TokenCache<Value> = BoundedMap<{ readonly value: Value; readonly until: number }>;
 
 export class TokenVerifiers {
   readonly #outside: IssuerPorts;
@@ -20,8 +23,8 @@ export class TokenVerifiers {
   readonly #byIssuer: Map<string, Verifier>;
   /** Verifies tokens that are not JWTs. Only one issuer: a token is not sent to several. */
   readonly #opaque: IntrospectionVerifier | undefined;
-  readonly #good = new TokenCache<Verified>(identityLimits.verifiedTokens);
-  readonly #bad = new TokenCache<Failure>(identityLimits.refusedTokens);
+  readonly #good: TokenCache<Verified> = new BoundedMap(identityLimits.verifiedTokens);
+  readonly #bad: TokenCache<Failure> = new BoundedMap(identityLimits.refusedTokens);
   /** At most one per open request. Concurrent requests with the same token share one check. */
   readonly #checking = new Map<string, Promise<Verified | Failure>>();
   /**
@@ -56,7 +59,9 @@ export class TokenVerifiers {
   verify(token: string): Verified | Failure | Promise<Verified | Failure> {
     const id = hashOf(token);
     const now = this.#outside.time.now();
-    return this.#good.get(id, now) ?? this.#bad.get(id, now) ?? this.#checking.get(id) ?? this.#check(id, token);
+    return (
+      current(this.#good, id, now) ?? current(this.#bad, id, now) ?? this.#checking.get(id) ?? this.#check(id, token)
+    );
   }
 
   /**
@@ -95,8 +100,7 @@ export class TokenVerifiers {
     const issuer = issuerOf(token);
     const verifier = issuer === undefined ? this.#opaque : this.#byIssuer.get(issuer);
     if (verifier !== undefined) return verifier;
-    const message = issuer === undefined ? 'The token is malformed' : 'The issuer is not known here';
-    return new Failure('token_invalid', { message });
+    return refused(issuer === undefined ? 'The token is malformed' : 'The issuer of the token is not configured');
   }
 
   async #settle(id: string, token: string, verifier: Verifier): Promise<Verified | Failure> {
@@ -109,16 +113,25 @@ export class TokenVerifiers {
     }
     const now = this.#outside.time.now();
     if (outcome instanceof Failure) {
-      if (outcome.reason !== 'issuer_unavailable') this.#bad.set(id, outcome, now + identityLimits.refusedMs);
+      if (outcome.reason !== 'issuer_unavailable')
+        this.#bad.set(id, { value: outcome, until: now + identityLimits.refusedMs });
       return outcome;
     }
     const asked = verifier instanceof IntrospectionVerifier;
     const keepMs = asked ? identityLimits.introspectedMs : identityLimits.verifiedMs;
-    this.#good.set(id, outcome, Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY));
+    const until = Math.min(now + keepMs, outcome.principal.expiresAt ?? Number.POSITIVE_INFINITY);
+    this.#good.set(id, { value: outcome, until });
     if (asked) this.#askedAbout.set(outcome.principal, token);
     this.#presented.set(outcome.principal, token);
     return outcome;
   }
+}
+
+function current<Value>(cache: TokenCache<Value>, id: string, now: number): Value | undefined {
+  const kept = cache.get(id);
+  if (kept === undefined || now < kept.until) return kept?.value;
+  cache.delete(id);
+  return undefined;
 }
 
 function hashOf(token: string): string {

@@ -18,15 +18,19 @@ export function verifiedOf(
 ): Verified | Failure {
   // RFC 8705, 3 and RFC 9449, 6: such a token is valid only together with a key, which we cannot check.
   if (claims.cnf !== undefined && claims.cnf !== null) {
-    return new Failure('token_invalid', { message: 'The token is bound to a key that cannot be checked here' });
+    return refused('The token is bound to a key, which the gateway cannot check');
   }
   const principal = tokenPrincipal({ issuer: settings.issuer, claims: deepFrozen(claims), expiresAt });
-  if (principal === undefined) return new Failure('token_invalid', { message: 'The token names no subject' });
+  if (principal === undefined) return refused('The token has no subject');
   return {
     principal,
     audience: audienceClaim(claims.aud),
     audienceMayBeAbsent: settings.audienceCheckedByVerifier,
   };
+}
+
+export function refused(message: string): Failure {
+  return new Failure('token_invalid', { message });
 }
 
 /** RFC 7519, 2: seconds since 1970. */

@@ -8,23 +8,21 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { rpcAsked } from '../exchange/asked.ts';
+import { abandonAuthorization } from '../pipeline/authorize.ts';
 import type { SharedServices } from '../pipeline/services.ts';
-import type { Authorizer } from '../policy/authorizer.ts';
+import { RPC } from '../policy/actions.ts';
+import { type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
+import { permitAnswer } from '../policy/permit.ts';
+import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
-import { type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
-import { decideAll } from './authorize-all.ts';
-import type { RpcArrival, RpcGate, RpcOutgoing } from './ports.ts';
-import { RpcRelay, refuseAll } from './relay.ts';
+import { type RpcCall, type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
+import type { RpcArrival, RpcGate } from './ports.ts';
+import { type AuthorizedCall, RpcRelay } from './relay.ts';
 
 export type RpcFrontServices = Pick<
   SharedServices,
-  'limits' | 'services' | 'authenticator' | 'currentGeneration' | 'work' | 'fault'
+  'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault'
 >;
-
-/** An arrival, with the authorizer of the generation that decides everything about it. */
-interface RpcContext extends RpcArrival {
-  readonly authorizer: Authorizer;
-}
 
 export class RpcFront implements RpcGate {
   readonly #shared: RpcFrontServices;
@@ -37,33 +35,19 @@ export class RpcFront implements RpcGate {
 
   receive(arrival: RpcArrival): void {
     const { sender, message, reply } = arrival;
-    const { path } = arrival.endpoint;
-    const asOf = this.#shared.currentGeneration.now;
-    // The config was reloaded while the body was read: start again, so that one generation decides all of the request.
-    if (sender.asOf !== asOf) {
-      void this.#again(arrival);
+    const { currentGeneration } = this.#shared;
+    const refuse = (failure: Failure) => reply.refuse(failure, idsOf(unreadOf(message)));
+    if (sender.generation !== currentGeneration.now) {
+      void currentGeneration.authenticateAgain(arrival, rpcAsked(message)).then((found) => {
+        if (found instanceof Failure) refuse(found);
+        else this.receive(found);
+      });
       return;
     }
-    // `arrival.endpoint` belongs to the generation under which the headers came.
-    const endpoint = asOf.endpoints.get(path);
-    if (endpoint?.protocol !== 'json-rpc') {
-      refuseAll(reply, new Failure('path_not_found'), message.kind === 'batch', idsOf(unreadOf(message)));
-      return;
-    }
-    this.#enter({ endpoint, authorizer: asOf.authorizer, sender, message, reply });
-  }
-
-  async #again(arrival: RpcArrival): Promise<void> {
-    const { message, reply, endpoint } = arrival;
-    const { credentials } = arrival.sender;
-    const { authenticator, currentGeneration } = this.#shared;
-    const asOf = currentGeneration.now;
-    const principal = await authenticator.identify(endpoint.path, credentials);
-    if (!(principal instanceof Failure)) this.receive({ ...arrival, sender: { principal, credentials, asOf } });
-    else {
-      const told = authenticator.told(endpoint.path, principal, credentials, rpcAsked(message));
-      refuseAll(reply, told, message.kind === 'batch', idsOf(unreadOf(message)));
-    }
+    // `arrival.endpoint` may belong to an earlier generation.
+    const endpoint = sender.generation.endpoints.get(arrival.endpoint.path);
+    if (endpoint?.protocol === 'json-rpc') this.#enter({ endpoint, sender, message, reply });
+    else refuse(new Failure('path_not_found'));
   }
 
   /** Takes no new work. */
@@ -75,16 +59,16 @@ export class RpcFront implements RpcGate {
     for (const relay of [...this.#relays]) relay.abort(failure);
   }
 
-  #enter(turn: RpcContext): void {
-    const { endpoint, authorizer, message, reply, sender } = turn;
+  #enter(arrival: RpcArrival): void {
+    const { endpoint, message, reply, sender } = arrival;
     let messages = unreadOf(message);
     try {
       if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
-      this.#pass(turn, messages);
+      this.#pass(arrival, messages);
     } catch (error) {
       const failure = this.#shared.fault(error);
-      authorizer.refused({ principal: sender.principal, endpoint }, failure);
-      refuseAll(reply, failure, message.kind === 'batch', idsOf(messages));
+      sender.generation.authorizer.refused({ principal: sender.principal, endpoint }, failure);
+      reply.refuse(failure, idsOf(messages));
     }
   }
 
@@ -101,38 +85,75 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  #pass({ endpoint, authorizer, sender, message, reply }: RpcContext, given: readonly RpcMessage[]): void {
-    const { authenticator, services, work, fault } = this.#shared;
-    const { principal, credentials } = sender;
+  #pass(arrival: RpcArrival, given: readonly RpcMessage[]): void {
+    const { endpoint, sender, message, reply } = arrival;
+    const { backendInFlight, work, fault } = this.#shared;
+    const { principal, credentials, generation } = sender;
+    const { authenticator, authorizer, services } = generation;
     // A response helps running calls to finish, so it is still accepted.
     if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
-      const lacking = authenticator.check(
-        endpoint.path,
-        principal,
-        credentials,
-        one.kind === 'answer' ? {} : { method: one.method },
-      );
+      const method = one.kind === 'answer' ? {} : { method: one.method };
+      const lacking = authenticator.check(endpoint.path, principal, credentials, method);
       if (lacking !== undefined) throw lacking;
     }
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    const cleared = decideAll(authorizer, { principal, endpoint, backend }, given);
-    const isBatch = message.kind === 'batch';
-    const expects = given.some(({ kind }) => kind === 'request') ? (isBatch ? 'many' : 'one') : 'nothing';
-    const outgoing: RpcOutgoing = { bytes: message.bytes, expects };
-    const relay = new RpcRelay({
-      ...{ service, cleared, outgoing, reply, fault },
-      over: (done) => {
-        this.#relays.delete(done);
-        work.end();
-      },
+    const calls = authorizeAll(arrival, backend, given);
+    // The permit of one call stands for all.
+    const permit = calls[0]?.authorization.permit ?? permitAnswer(principal, authorizer.generation);
+    const some = message.kind === 'batch' ? 'many' : 'one';
+    const expects = given.some(({ kind }) => kind === 'request') ? some : 'nothing';
+    const relay = new RpcRelay(reply, calls, fault, (done) => {
+      this.#relays.delete(done);
+      leave();
+      work.end();
     });
+    const leave = backendInFlight.enter(backend, relay);
     work.begin();
     this.#relays.add(relay);
-    relay.start();
+    relay.start(service, permit, { bytes: message.bytes, expects });
   }
+}
+
+/**
+ * Authorizes and records every call before any of them is sent: all members of the body may go to the service, or none.
+ * Throws the first denial. A client's responses have no method, and pass.
+ */
+function authorizeAll(arrival: RpcArrival, backend: string, messages: readonly RpcMessage[]): AuthorizedCall[] {
+  const { authorizer } = arrival.sender.generation;
+  const calls: AuthorizedCall[] = [];
+  let denial: Denied | undefined;
+  try {
+    for (const message of messages) {
+      if (message.kind === 'answer') continue;
+      try {
+        calls.push({ id: message.id, authorization: authorizer.ask(requestOf(arrival, backend, message)) });
+      } catch (error) {
+        if (!(error instanceof Denied)) throw error;
+        denial ??= error;
+      }
+    }
+    if (denial !== undefined) throw denial;
+  } catch (error) {
+    for (const { authorization } of calls) abandonAuthorization(authorization);
+    throw error;
+  }
+  return calls;
+}
+
+function requestOf({ endpoint, sender }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {
+  const { method, kind } = call;
+  return {
+    principal: sender.principal,
+    endpoint,
+    backend,
+    revision: undefined,
+    row: { method, kind, action: RPC },
+    thing: { kind: 'method', name: method },
+    arguments: () => call.params && judgedAt(call.bytes, call.params),
+  };
 }
 
 /** The messages that are known before the members of a batch are read. */

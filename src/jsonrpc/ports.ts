@@ -17,16 +17,14 @@ export interface RpcGate {
   receive(arrival: RpcArrival): void;
 }
 
-/** Exactly one of the first four methods is called, once. */
+/** Exactly one of the first three methods is called, once. */
 export interface RpcReply {
   /** The service's response, unchanged. */
   answered(status: number, body: Uint8Array): void;
   /** The service has accepted what needs no response. */
   taken(status: TakenStatus): void;
-  /** `id` byte for byte, where the body was a single request. */
-  refuse(failure: Failure, id?: string): void;
-  /** Refuses each request of a batch, by its id. */
-  refuseEach(failure: Failure, ids: readonly string[]): void;
+  /** `ids`: of all requests in the body, byte for byte. Each request of a batch gets an error of its own. */
+  refuse(failure: Failure, ids: readonly string[]): void;
   /** Calls the listener once the client has disconnected; at once if it has already. */
   whenGone(listener: () => void): void;
 }

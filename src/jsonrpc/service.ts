@@ -61,7 +61,7 @@ export class HttpRpcService implements RpcService {
         options.turned(down);
       },
     });
-    const headers = new RequestHeaders(() => config.headers, 'application/json');
+    const headers = new RequestHeaders(config.headers, 'application/json');
     this.#context = {
       pool: this.#pools.calls,
       slots: this.#slots,

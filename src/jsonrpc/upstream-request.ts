@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../errors/failure.ts';
+import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Deadlines, ExceededLimit, TimedCall } from '../upstream/deadlines.ts';
 import type { HealthReporter } from '../upstream/health.ts';
 import { BoundedBody } from '../upstream/http/body.ts';
@@ -9,7 +10,7 @@ import { closedByUs } from '../upstream/http/context.ts';
 import type { BoundedPool } from '../upstream/http/pool.ts';
 import { failureOfError, failureOfStatus } from '../upstream/http/verdict.ts';
 import type { Slots, SlotWaiter, Ticket } from '../upstream/slots.ts';
-import { isRpcAnswer } from '../wire/rpc-answer.ts';
+import { isRpcAnswer } from '../wire/rpc.ts';
 import type { RpcOutgoing, RpcSending, RpcSink } from './ports.ts';
 
 /** What all requests to a service share. */
@@ -43,6 +44,9 @@ const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
 const aboutUs: readonly number[] = [401, 407];
 
 export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher.DispatchHandler {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   startedAt: number;
   heardAt: number;
   heard = false;
@@ -67,7 +71,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.#context = context;
     this.#outgoing = outgoing;
     this.#sink = sink;
-    this.startedAt = context.deadlines.now();
+    this.startedAt = context.deadlines.clock.now();
     this.heardAt = this.startedAt;
   }
 
@@ -83,7 +87,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
 
   admitted(): void {
     this.#ticket = undefined;
-    this.startedAt = this.#context.deadlines.now();
+    this.startedAt = this.#context.deadlines.clock.now();
     this.heardAt = this.startedAt;
     this.#dispatch();
   }
@@ -176,7 +180,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
 
   #awaitRest(): void {
     const { deadlines } = this.#context;
-    this.endBy = deadlines.now() + REST_MS;
+    this.endBy = deadlines.clock.now() + REST_MS;
     deadlines.watch(this);
   }
 
@@ -193,7 +197,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
 
   #alive(): void {
     this.heard = true;
-    this.heardAt = this.#context.deadlines.now();
+    this.heardAt = this.#context.deadlines.clock.now();
   }
 
   /** Returns true the first time only. */
@@ -202,7 +206,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.#settled = true;
     this.#body = undefined;
     const { deadlines, slots } = this.#context;
-    deadlines.forget(this);
+    deadlines.remove(this);
     this.#context.over(this);
     if (this.#ticket !== undefined) slots.withdraw(this.#ticket);
     if (this.#hasSlot) slots.leave();
@@ -213,7 +217,7 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.#controller = undefined;
     if (!this.#isConnected) return;
     this.#isConnected = false;
-    this.#context.deadlines.forget(this);
+    this.#context.deadlines.remove(this);
     this.#context.pool.done();
   }
 }

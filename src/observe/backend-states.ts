@@ -9,7 +9,7 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
       log.info({ backend }, 'backend starting');
       return;
     case 'personal':
-      log.info({ backend }, 'backend ready: each of its users connects with an account of their own');
+      log.info({ backend }, 'backend ready: each user connects with their own account');
       return;
     case 'ready': {
       const { eras, revision } = state.discovery;
@@ -20,13 +20,13 @@ export function logBackendState(log: Log, backend: string, state: BackendState):
       const { reason, message, data } = state.failure;
       if (reason === 'consent_needed')
         log.warn({ backend, reason }, `backend needs consent: open ${String(data?.url)}`);
-      else log.warn({ backend, ...explanationOf(state.failure) }, `backend refuses the gateway: ${message}`);
+      else log.warn({ backend, ...explanationOf(state.failure) }, `backend not usable: ${message}`);
       return;
     }
     case 'down':
       log.warn(
         { backend, ...explanationOf(state.failure) },
-        `backend down: ${state.failure.message}; it is tried again in the background`,
+        `backend down: ${state.failure.message}; the gateway retries in the background`,
       );
   }
 }

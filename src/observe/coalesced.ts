@@ -2,7 +2,7 @@
  * Log lines about events that unauthenticated clients can cause at will: the first of a kind at once, then one line per
  * interval with the number of further ones. So a flood is visible, but does not flood the log.
  */
-import type { Log, LogMethod } from './log.ts';
+import type { Log, LogFacts, LogMethod } from './log.ts';
 
 export interface CoalescedOptions {
   readonly log: Log;
@@ -10,8 +10,6 @@ export interface CoalescedOptions {
   readonly intervalMs?: number;
   readonly kinds?: number;
 }
-
-type CoalescedFacts = Readonly<Record<string, unknown>>;
 
 /** Soon enough for a person who watches, rare enough for a day's log. */
 const INTERVAL_MS = 60_000;
@@ -25,7 +23,7 @@ interface CoalescedKind {
   readonly level: LogMethod;
   readonly text: string;
   /** Of the last event. */
-  facts: CoalescedFacts;
+  facts: LogFacts;
   more: number;
 }
 
@@ -38,7 +36,7 @@ export class CoalescedLog {
   }
 
   /** Events with the same `key` are counted together: the reason, and the address or principal. */
-  tell(level: LogMethod, key: string, facts: CoalescedFacts, text: string, count = 1): void {
+  tell(level: LogMethod, key: string, facts: LogFacts, text: string, count = 1): void {
     const known = this.#kinds.get(key);
     if (known !== undefined) {
       known.more += count;
@@ -46,7 +44,7 @@ export class CoalescedLog {
       return;
     }
     if (this.#kinds.size >= (this.#options.kinds ?? KINDS) && key !== OTHERS) {
-      this.tell(level, OTHERS, {}, 'more events like these came from many sources', count);
+      this.tell(level, OTHERS, {}, 'more events of this kind came from many sources', count);
       return;
     }
     this.#options.log[level](facts, text);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../app/clock.ts';
 import type { IngressNotes } from '../downstream/events.ts';
-import type { BackendNotes } from '../upstream/events.ts';
+import type { BackendNotes } from '../upstream/channel.ts';
 import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
 import type { Counters } from './counters.ts';
@@ -15,16 +15,16 @@ const floodTexts = {
   paused: {
     level: 'info',
     first:
-      'the backend sends more than limits.unsolicitedMessages allows: it is not read until the period ends, here and ' +
-      'later; the counter backend.flood.paused goes on',
-    again: 'paused again: the backend floods',
+      'the backend sends more than limits.unsolicitedMessages allows: the gateway stops reading it until the period ends; ' +
+      'further pauses are only counted (backend.flood.paused)',
+    again: 'the gateway stopped reading the backend again: it sends too much',
   },
   ended: {
     level: 'warn',
     first:
       'the backend keeps sending more messages that belong to no call than limits.unsolicitedMessages: its process ' +
-      'or stream was ended, and will be again; the counter backend.flood.ended goes on',
-    again: 'ended again: the backend floods',
+      'or stream was ended; further ends are only counted (backend.flood.ended)',
+    again: 'the process or stream of the backend was ended again: it sends too much',
   },
 } as const;
 
@@ -42,7 +42,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
       if (lostStreams === 1)
         log.warn(
           { backend, why },
-          "the backend's event stream is lost: changes are not heard until it is back; the gateway keeps trying",
+          "the backend's event stream is lost: no notifications arrive until it is back; the gateway keeps reconnecting",
         );
       return (how) => {
         lostStreams -= 1;
@@ -54,12 +54,12 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
       // Servers may write anything to stderr (stdio transport), so it is logged at `debug`. A failure includes the last
       // lines.
       if (kind === 'stderr') log.debug({ backend }, text);
-      else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'noise from a backend');
+      else if (kind !== 'stdout' || noisy) log.debug({ backend, kind, text }, 'unexpected output of a backend');
       else {
         noisy = true;
         log.warn(
           { backend, kind, text },
-          'the backend writes on stdout what is no message: it is skipped, here and later',
+          'the backend writes lines to stdout that are not JSON-RPC messages: they are skipped; further ones are logged at debug',
         );
       }
     },
@@ -77,8 +77,8 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
       isFull = true;
       log.warn(
         { backend, limit: 'streamsPerBackend', most },
-        'as many streams to the backend are open as limits.streamsPerBackend allows: further sessions hear of list ' +
-          'changes through the others, and of nothing else outside their calls; the counter backend.streams_full goes on',
+        'limits.streamsPerBackend streams to the backend are open: further sessions get list changes through the ' +
+          'other streams, and no other notifications outside their calls; further ones are only counted (backend.streams_full)',
       );
     },
     // Others are refused for the same reason. What only the affected person can fix is reported to that person.
@@ -87,7 +87,7 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
       if (cure === undefined || hasRefused) return;
       hasRefused = true;
       const { reason, message } = failure;
-      log.warn({ backend, reason, cure }, `the accounts of people cannot be connected to the backend: ${message}`);
+      log.warn({ backend, reason, cure }, `users cannot connect their accounts to the backend: ${message}`);
     },
     odd: (kind, text, cause) => {
       counters.count(`backend.odd.${kind}`);
@@ -111,7 +111,11 @@ function refusedHosts(log: Log): (host: string) => void {
     if (known.size > HOSTS_LOGGED || known.has(shown)) return;
     if (known.size === HOSTS_LOGGED)
       log.warn({}, 'more hosts were refused (listen.allowedHosts); they are only counted');
-    else log.warn({ host: shown }, 'requests for a Host that is not ours are refused: allow it in listen.allowedHosts');
+    else
+      log.warn(
+        { host: shown },
+        'a request was refused because of its Host header: if the host is yours, add it to listen.allowedHosts',
+      );
     known.add(shown);
   };
 }
@@ -124,7 +128,7 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     dropped: (urgency) => counters.count(`ingress.dropped.${urgency}`),
     cutOff: () => {
       counters.count('ingress.cut_off');
-      log.warn({}, 'a client that read nothing was cut off');
+      log.warn({}, 'a client was disconnected because it did not read its responses');
     },
     hostRefused: (host) => {
       counters.count('ingress.refused.host_not_allowed');

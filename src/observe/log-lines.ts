@@ -1,8 +1,7 @@
 /** Formats a log event as a line: JSON for programs, text for a person at a terminal. */
 import { pino } from 'pino';
-import type { LogMethod } from './log.ts';
+import type { LogFacts, LogMethod } from './log.ts';
 
-export type LogFacts = Readonly<Record<string, unknown>>;
 export type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
 
 let written = '';

@@ -5,7 +5,9 @@ import { jsonLine, textLine } from './log-lines.ts';
 
 export type LogMethod = 'debug' | 'info' | 'warn' | 'error';
 
-export type Log = Readonly<Record<LogMethod, (facts: Readonly<Record<string, unknown>>, text: string) => void>>;
+export type LogFacts = Readonly<Record<string, unknown>>;
+
+export type Log = Readonly<Record<LogMethod, (facts: LogFacts, text: string) => void>>;
 
 /** The log of the running program. It queues lines for their reader. */
 export interface ProgramLog extends Log {

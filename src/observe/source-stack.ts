@@ -1,6 +1,7 @@
 /**
- * Stack traces that name the source files and not the bundle. Maps are read when the first unexpected exception is logged:
- * `--enable-source-maps` would map the stack of every aborted socket, and keep the maps in memory from the start.
+ * Stack traces that name the source files and not the bundle. Maps are read when the first unexpected exception is
+ * logged: `--enable-source-maps` would map the stack of every aborted socket, and keep the maps in memory from the
+ * start.
  */
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';

@@ -1,39 +1,35 @@
 /** The admit stage of each era: checks what a request says of itself, before anything looks at what it wants. */
 import { Failure } from '../errors/failure.ts';
-import type { HeaderReader } from '../exchange/arrival.ts';
 import type { ClientFacts } from '../exchange/call.ts';
-import type { ClientCapabilities } from '../wire/capabilities.ts';
+import { nowhere } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import { type ClientCapabilities, readCapabilities } from '../wire/capabilities.ts';
 import { logLevelAt } from '../wire/log-level.ts';
-import type { Batch, Message, Request } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
-import { has, type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Batch, Message, Request, Span } from '../wire/message.ts';
+import { has, methodRow } from '../wire/methods.ts';
 import { checkMirrored } from '../wire/mirror.ts';
-import { type Era, era, isRevision, type Profile, type Revision } from '../wire/revisions.ts';
-import { member, slice, stringAt } from '../wire/values.ts';
-import { checkSize, declaredAt } from './declared-capabilities.ts';
-import { unsupported } from './handshake.ts';
+import { type Era, knownRevisions, type Profile, type Revision } from '../wire/revisions.ts';
+import { isObject, member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
+import type { RequestContext } from './context.ts';
 
 /** The era of a message. What a request says of itself takes precedence over the header. */
 export function eraOf(message: Message | Batch, versionHeader: string | undefined): Era {
   if (message.kind === 'request' && member(message.meta, metaKeys.protocolVersion) !== undefined) return 'modern';
-  return isRevision(versionHeader) ? era(versionHeader) : 'legacy';
-}
-
-/** A modern request that may go on. */
-export interface AdmittedModern {
-  readonly row: MethodRow;
-  readonly client: ClientFacts;
-  readonly logLevel: string | undefined;
+  return knownRevisions.get(versionHeader)?.era ?? 'legacy';
 }
 
 /**
  * Agreement of headers and body is checked before support: a mismatch is reported as one even for an unknown revision.
  * A request that does not name its revision has nothing that headers could agree with.
  */
-export function admitModern(request: Request, header: HeaderReader | undefined, profile: Profile): AdmittedModern {
+export function admitModern(context: RequestContext, request: Request): void {
+  const { header, endpoint } = context;
+  const { profile } = endpoint;
   const row = methodRow(request.method);
-  const revision = metaString(request, 'protocolVersion');
-  if (revision === undefined)
+  const version = metaMember(request, 'protocolVersion');
+  const named = version && stringAt(request.bytes, version);
+  if (named === undefined)
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.protocolVersion}` });
   if (header !== undefined) {
     const mismatch = checkMirrored(request, row, {
@@ -44,8 +40,9 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
     if (mismatch !== undefined) throw mismatch;
   }
   const capabilities = metaMember(request, 'clientCapabilities');
-  if (!isRevision(revision) || era(revision) === 'legacy' || !profile.revisions.includes(revision))
-    throw unsupported(profile, revision);
+  const known = knownRevisions.get(named);
+  if (known?.era !== 'modern' || !profile.revisions.includes(known.revision)) throw unsupported(profile, named);
+  const { revision } = known;
   const declared = capabilities && declaredAt(request.bytes, capabilities);
   if (declared === undefined) {
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.clientCapabilities}` });
@@ -56,24 +53,32 @@ export function admitModern(request: Request, header: HeaderReader | undefined, 
   if (row.capability === 'tasks')
     throw new Failure('method_removed', { message: 'Tasks are not supported', data: { method: request.method } });
   const logLevel = metaMember(request, 'logLevel');
-  return {
-    row,
-    client: clientFacts(request, revision, declared),
-    logLevel: logLevel && readLogLevel(request, logLevel),
-  };
+  context.request = request;
+  context.row = row;
+  context.client = clientFacts(request, revision, declared);
+  context.logLevel = logLevel && readLogLevel(request, logLevel);
 }
 
-export function admitLegacy(request: Request, revision: Revision): MethodRow {
+export function admitLegacy(context: RequestContext, { client, downstream }: Session): void {
+  const { request } = context;
+  const { revision } = client;
   const row = methodRow(request.method);
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
     throw unknownMethod(request, 'legacy');
   if (row.capability === 'tasks') throw new Failure('tasks_not_supported');
-  return row;
+  // Without a session there is no stream on which updates could be sent.
+  if (row.action === 'subscribe' && downstream === nowhere) throw new Failure('session_required');
+  context.row = row;
+  context.client = client;
 }
 
 /** An absent header means the negotiated revision. A header that is present must name exactly that one. */
 export function checkVersionHeader(value: string | undefined, negotiated: Revision): void {
   if (value !== undefined && value !== negotiated) throw new Failure('unsupported_version_header');
+}
+
+export function unsupported(profile: Profile, requested: string): Failure {
+  return new Failure('unsupported_version', { data: { supported: [...profile.revisions].reverse(), requested } });
 }
 
 export function unknownMethod(request: Request, of: Era): Failure {
@@ -96,7 +101,37 @@ function metaMember(request: Request, name: keyof typeof metaKeys) {
   return member(request.meta, metaKeys[name]);
 }
 
-function metaString(request: Request, name: keyof typeof metaKeys): string | undefined {
-  const found = metaMember(request, name);
-  return found && stringAt(request.bytes, found);
+/**
+ * Sessions and pending calls keep a declaration for as long as the client may come back. Real ones have some hundred
+ * bytes.
+ */
+const BYTES = 64 * 1024;
+/** How many declarations are kept. A client has one, and all clients of a kind have the same. */
+const KEPT = 64;
+/** Longer declarations are parsed each time. */
+const KEPT_LENGTH = 2_048;
+
+/** By text: equal declarations mean the same, whichever client makes them. */
+const known = new Map<string, ClientCapabilities>();
+
+export function checkSize({ start, end }: Span, what: 'capabilities' | 'clientInfo' = 'capabilities'): void {
+  if (end - start > BYTES) throw new Failure('invalid_params', { message: `${what} may have at most ${BYTES} bytes` });
+}
+
+/**
+ * The capabilities that a modern client declares in every request, parsed once for as long as they stay the same.
+ * Undefined where the declaration is no object.
+ */
+function declaredAt(bytes: Uint8Array, span: Span): ClientCapabilities | undefined {
+  checkSize(span);
+  const text = textAt(bytes, span);
+  const kept = known.get(text);
+  if (kept !== undefined) return kept;
+  const value = valueAt(bytes, span);
+  if (!isObject(value)) return undefined;
+  const read = readCapabilities(value);
+  if (text.length > KEPT_LENGTH) return read;
+  if (known.size >= KEPT) known.clear();
+  known.set(text, read);
+  return read;
 }

@@ -8,7 +8,7 @@ import type { Reader } from '../catalog/list-reader.ts';
 import { isMerged, type NameResolver } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Ending } from '../exchange/exchange.ts';
-import type { AuditParts } from '../policy/audit-parts.ts';
+import type { AuditParts } from '../policy/audit-trail.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Thing } from '../policy/question.ts';
@@ -21,6 +21,8 @@ import { filterOf, listKinds, readFilter } from '../wire/subscription-filter.ts'
 import { member } from '../wire/values.ts';
 import { asAuthorizationRequest } from './authorize.ts';
 import type { RequestContext } from './context.ts';
+import { readerOf } from './resolve.ts';
+import type { StageServices } from './services.ts';
 
 export interface ListenAuthorization extends Authorization {
   readonly permit: Permit;
@@ -28,19 +30,11 @@ export interface ListenAuthorization extends Authorization {
   readonly message: Request;
 }
 
-interface ListenServices {
-  readonly nameResolver: NameResolver;
-}
-
 /** Rejects with a Failure where every part is denied. */
-export async function authorizeListen(
-  knowing: ListenServices,
-  context: RequestContext,
-  reader: () => Reader,
-): Promise<ListenAuthorization> {
+export async function authorizeListen(services: StageServices, context: RequestContext): Promise<ListenAuthorization> {
   const grants = new ListenAuthorizations(context);
   try {
-    return await decideParts(knowing, context, reader, grants);
+    return await decideParts(services, context, grants);
   } catch (error) {
     grants.abandon(error);
     throw error;
@@ -91,12 +85,13 @@ class ListenAuthorizations {
 }
 
 async function decideParts(
-  { nameResolver }: ListenServices,
+  services: StageServices,
   context: RequestContext,
-  reader: () => Reader,
   grants: ListenAuthorizations,
 ): Promise<ListenAuthorization> {
   const { authorizer, endpoint, request: message, row } = context;
+  const { nameResolver } = services.shared;
+  const reader = () => readerOf(services, context);
   const filter = readFilter(message);
   if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
   const merged = isMerged(endpoint);

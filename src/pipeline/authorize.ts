@@ -2,9 +2,10 @@
  * The authorize stage: decides about one request, once its backend is known. Rules name things as the endpoint lists
  * them, so the decision is about that name, whatever spelling the client used.
  */
+import { ModernResponder } from '../bridge/modern-responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import type { Lists } from '../catalog/lists.ts';
-import { isMerged, type NameResolver, type ResolvedTarget } from '../catalog/name-resolver.ts';
+import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
@@ -12,15 +13,10 @@ import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { isObject, valueAt } from '../wire/values.ts';
+import { isObject, member, stringAt, valueAt } from '../wire/values.ts';
 import type { RequestContext } from './context.ts';
-import type { CurrentGeneration } from './generation.ts';
-
-interface AuthorizeServices {
-  readonly currentGeneration: CurrentGeneration;
-  readonly lists: Lists;
-  readonly nameResolver: NameResolver;
-}
+import { readerOf } from './resolve.ts';
+import type { SharedServices, StageServices } from './services.ts';
 
 /** The rules and the endpoint of one generation. */
 interface InGeneration {
@@ -32,47 +28,65 @@ interface InGeneration {
  * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where lists have to be read
  * first.
  */
-export function authorize(
-  services: AuthorizeServices,
+export function authorize(services: StageServices, context: RequestContext): void | Promise<void> {
+  const { authorizer, endpoint, listen, target } = context;
+  if (listen?.authorization !== undefined) context.authorization = listen.authorization;
+  else if (target === undefined)
+    context.authorization = authorizer.ask(asAuthorizationRequest(context, context.row, onlyBackend(endpoint)));
+  else if (authorizer.isFree(endpoint)) context.authorization = authorizer.free(context);
+  else return authorizeTarget(services, context);
+}
+
+function authorizeTarget(services: StageServices, context: RequestContext): void | Promise<void> {
+  const denied = (error: unknown): never => {
+    // Each round of a modern client is authorized on its own. A denial ends the pending call that the round belongs to.
+    if (error instanceof Denied && error.reason !== 'rate_limited') endPending(services.shared, context);
+    throw error;
+  };
+  try {
+    const authorization = authorizeIn(context, services, context);
+    if (authorization instanceof Promise)
+      return authorization.then((granted) => {
+        context.authorization = granted;
+      }, denied);
+    context.authorization = authorization;
+  } catch (error) {
+    denied(error);
+  }
+}
+
+/** Authorizes a later round of the same call, by the rules of that moment. */
+export function authorizeAgain(
+  services: StageServices,
   context: RequestContext,
-  target: Pick<ResolvedTarget, 'backend' | 'name'>,
-  reader: () => Reader,
 ): Authorization | Promise<Authorization> {
-  return authorizeIn(context, services, context, target, reader);
+  const { authorizer, endpoints } = services.shared.currentGeneration.now;
+  if (authorizer === context.authorizer) return authorizeIn(context, services, context);
+  const endpoint = endpoints.get(context.endpoint.path);
+  if (endpoint?.backends.includes(context.resolved.backend) !== true) throw new Failure('backend_unavailable');
+  return authorizeIn({ authorizer, endpoint }, services, context);
 }
 
 function authorizeIn(
-  generation: InGeneration,
-  services: AuthorizeServices,
+  { authorizer, endpoint }: InGeneration,
+  services: StageServices,
   context: RequestContext,
-  target: Pick<ResolvedTarget, 'backend' | 'name'>,
-  reader: () => Reader,
 ): Authorization | Promise<Authorization> {
-  const { authorizer, endpoint } = generation;
-  const { row, request, principal } = context;
-  const { backend } = target;
-  const again = (): Authorization | Promise<Authorization> =>
-    authorizeIn(inCurrent(services, generation, backend), services, context, target, reader);
-  if (authorizer.isFree(endpoint)) {
-    const free = authorizer.free({ principal, row, endpoint }, backend);
-    // A later round may come under a config that has rules.
-    return row.mayAsk === true ? { ...free, again } : free;
-  }
+  const { row, request, resolved } = context;
+  const { backend } = resolved;
+  const { nameResolver, lists } = services.shared;
+  if (authorizer.isFree(endpoint)) return authorizer.free(context);
   const named = namedThing(row, request);
-  const own = target.name ?? named?.name ?? '';
+  const own = resolved.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { ...named, name: own }
-      : services.nameResolver.thing(endpoint, named.kind, { backend, name: own }, reader());
-  const decide = (asked: AuthorizationRequest): Authorization => {
-    const { permit, over } = authorizer.ask(asked);
-    return { permit, authorizer, over, again };
-  };
+      : nameResolver.thing(endpoint, named.kind, { backend, name: own }, readerOf(services, context));
   const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
     const asked = { ...asAuthorizationRequest(context, row, backend, found), endpoint };
-    if (found === undefined || !authorizer.readsAnnotations(backend, row)) return decide(asked);
-    return annotationsOf(services, backend, own, reader()).then((annotations) =>
-      decide({ ...asked, annotations: () => annotations }),
+    if (found === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
+    return annotationsOf(lists, backend, own, readerOf(services, context)).then((annotations) =>
+      authorizer.ask({ ...asked, annotations: () => annotations }),
     );
   };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
@@ -88,54 +102,52 @@ export function asAuthorizationRequest(
   return { principal, endpoint, row, backend, revision: client.revision, message: request, thing };
 }
 
-/** Rules and endpoint of the current generation, for a later round of the same call. */
-function inCurrent({ currentGeneration }: AuthorizeServices, before: InGeneration, backend: string): InGeneration {
-  const { authorizer, endpoints } = currentGeneration.now;
-  if (authorizer === before.authorizer) return before;
-  const endpoint = endpoints.get(before.endpoint.path);
-  if (endpoint?.backends.includes(backend) !== true) throw new Failure('backend_unavailable');
-  return { authorizer, endpoint };
+/** The one backend behind an endpoint; empty where several stand behind it. */
+export function onlyBackend(endpoint: Endpoint): string {
+  return isMerged(endpoint) ? '' : (endpoint.backends[0] ?? '');
 }
 
-/**
- * Throws only failures that need an HTTP status, because the status must be known before the response begins. Every
- * other failure is reported through the exchange.
- */
-export function attemptEarly<T>(ask: () => T | Promise<T>): T | Promise<T> {
-  try {
-    return ask();
-  } catch (error) {
-    if (isToldByStatus(error)) throw error;
-    const rejected = Promise.reject<T>(error);
-    rejected.catch(() => undefined);
-    return rejected;
-  }
+function endPending({ pendingCalls }: SharedServices, { principal, endpoint, request }: RequestContext): void {
+  const span = member(request.params, 'requestState');
+  const state = span && stringAt(request.bytes, span);
+  if (state === undefined) return;
+  pendingCalls.take(state, { principal, endpoint: endpoint.path, request }).then(
+    (taken) => {
+      if (taken instanceof ModernResponder) taken.abandon('Denied by policy');
+    },
+    () => undefined,
+  );
 }
 
+/** Whether the failure has an HTTP status of its own, which must be known before the response begins. */
 export function isToldByStatus(error: unknown): boolean {
   return error instanceof Denied && (error.http?.status ?? error.row.status) !== 200;
 }
 
-/** The request was allowed, and is not executed after all. */
-export function abandonAuthorization(authorizing: Authorization | Promise<Authorization> | undefined): void {
-  const over = (authorization: Authorization) => authorization.over?.({ outcome: 'cancelled' });
-  if (authorizing instanceof Promise) authorizing.then(over, () => undefined);
-  else if (authorizing !== undefined) over(authorizing);
+/** A rejected promise that may be handled later, or never. */
+export function rejected(error: unknown): Promise<never> {
+  const promise = Promise.reject(error);
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** The request was allowed, or will be, and is not executed after all. */
+export function abandon(context: RequestContext, cleared: void | Promise<void>): void {
+  if (cleared instanceof Promise)
+    cleared.then(
+      () => abandonAuthorization(context.authorization),
+      () => undefined,
+    );
+  else abandonAuthorization(context.authorization);
+}
+
+export function abandonAuthorization(authorization: Authorization): void {
+  authorization.over?.({ outcome: 'cancelled' });
 }
 
 /** The tool's annotations in the backend's latest list; undefined where there are none. */
-async function annotationsOf(
-  { lists }: AuthorizeServices,
-  backend: string,
-  own: string,
-  reader: Reader,
-): Promise<unknown> {
+async function annotationsOf(lists: Lists, backend: string, own: string, reader: Reader): Promise<unknown> {
   const entry = (await lists.parts.entriesOf(backend, reader)).find(({ key }) => key === own);
   const value = entry && valueAt(entry.bytes, { start: 0, end: entry.bytes.byteLength });
   return isObject(value) ? value.annotations : undefined;
-}
-
-/** Continues synchronously where the value is there already, as it mostly is. */
-export function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -5,16 +5,12 @@ import { Failure } from '../errors/failure.ts';
 import { operationOf } from '../exchange/asked.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { RequestContext } from './context.ts';
-import type { SharedServices } from './services.ts';
 
 /** Throws a Failure that names every missing scope. On HTTP+SSE the scopes were checked when the message came in. */
-export function demandScopes(
-  { authenticator }: SharedServices,
-  context: RequestContext,
-  messages: readonly (Message | Batch)[],
-): void {
-  const { endpoint, principal, credentials, connection } = context;
-  if (connection?.via === 'sse' || authenticator.isOpen(endpoint.path)) return;
+export function demandScopes(context: RequestContext, messages: readonly (Message | Batch)[]): void {
+  const { generation, endpoint, principal, credentials, connection } = context;
+  const { authenticator } = generation;
+  if (connection?.via === 'sse' || principal.scopes === 'all') return;
   for (const message of messages) {
     const failure = authenticator.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
     if (failure instanceof Failure) throw failure;
@@ -23,11 +19,10 @@ export function demandScopes(
 
 /** Checks every name of the tool: the client may have used a different one than the config does. */
 export function demandToolScopes(
-  { authenticator }: SharedServices,
-  { endpoint, principal, credentials }: RequestContext,
+  { generation: { authenticator }, endpoint, principal, credentials }: RequestContext,
   { names }: ResolvedTarget,
 ): void {
-  if (names === undefined || authenticator.isOpen(endpoint.path)) return;
+  if (names === undefined || principal.scopes === 'all') return;
   for (const tool of names) {
     const failure = authenticator.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
     if (failure !== undefined) throw failure;

@@ -19,7 +19,7 @@ export interface ConfigChange {
 export function forgetGone(shared: SharedServices, { gone, closed }: ConfigChange): void {
   const { upstreams, listCache, toolHeaders, listChanges, lists, pendingCalls } = shared;
   lists.renewed();
-  pendingCalls.end('It was taken out of service', (backend, endpoint) => gone.has(backend) || closed.has(endpoint));
+  pendingCalls.end('It was removed from the config', (backend, endpoint) => gone.has(backend) || closed.has(endpoint));
   if (gone.size === 0) return;
   toolHeaders.forget();
   for (const backend of gone) {

@@ -4,7 +4,7 @@
  * configs.
  */
 import type { ResolvedTarget } from '../catalog/name-resolver.ts';
-import type { Endpoint, HeaderReader } from '../exchange/arrival.ts';
+import type { Endpoint, HeaderReader, Sender } from '../exchange/arrival.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Reply } from '../exchange/outlet.ts';
@@ -14,34 +14,36 @@ import type { Authorizer } from '../policy/authorizer.ts';
 import type { Session } from '../session/session.ts';
 import type { Batch, Message, Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import type { Era } from '../wire/revisions.ts';
 import type { ConnectionState } from './connection-state.ts';
+import type { Generation } from './generation.ts';
+import type { Listen } from './modern-listens.ts';
 
-/** What is known when a message has arrived and its sender is authenticated. */
-type Arrived = Pick<
-  RequestContext,
-  | 'endpoint'
-  | 'authorizer'
-  | 'principal'
-  | 'credentials'
-  | 'message'
-  | 'reply'
-  | 'header'
-  | 'paramHeaders'
-  | 'connection'
->;
+/** A message as its transport brings it. */
+export interface ArrivedMessage {
+  readonly message: Message | Batch;
+  readonly reply: Reply;
+  /** Absent where the transport has no headers. */
+  readonly header?: HeaderReader | undefined;
+  /** `Mcp-Param-*`, by lower-case name. */
+  readonly paramHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Set for stdio and HTTP+SSE. */
+  readonly connection?: ConnectionState | undefined;
+}
 
 export class RequestContext {
+  /** Decides everything about the request, whatever a reload brings meanwhile. */
+  readonly generation: Generation;
   readonly endpoint: Endpoint;
+  /** The client's. */
+  readonly era: Era;
   readonly authorizer: Authorizer;
   readonly principal: Principal;
   readonly credentials: Credentials;
   readonly message: Message | Batch;
   readonly reply: Reply;
-  /** Absent where the transport has no headers. */
   readonly header: HeaderReader | undefined;
-  /** `Mcp-Param-*`, by lower-case name. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
-  /** Set for stdio and HTTP+SSE. */
   readonly connection: ConnectionState | undefined;
 
   /** Session stage, legacy clients: absent for modern ones. */
@@ -51,23 +53,28 @@ export class RequestContext {
   row!: MethodRow;
   client!: ClientFacts;
   logLevel: string | undefined;
+  /** Set for `subscriptions/listen`, which is authorized part by part before the resolve stage. */
+  listen: Listen | undefined;
   /**
    * Resolve stage: the backend, and the thing's name there. Absent where the gateway answers for all backends together.
    */
   target: ResolvedTarget | undefined;
   /** Authorize stage. A later round of the same call replaces it. */
   authorization!: Authorization;
-  /** Call stage: where the answer goes, and what the backend is asked. */
+  /** Open stage: where the response goes. */
   exchange!: Exchange;
+  /** Call stage: what the backend is asked. */
   call!: CallRequest;
   /** Rounds that this request had before, where it is a retry that makes its call again. */
   rounds = 0;
 
-  constructor(arrived: Arrived) {
-    this.endpoint = arrived.endpoint;
-    this.authorizer = arrived.authorizer;
-    this.principal = arrived.principal;
-    this.credentials = arrived.credentials;
+  constructor(generation: Generation, endpoint: Endpoint, era: Era, sender: Sender, arrived: ArrivedMessage) {
+    this.generation = generation;
+    this.endpoint = endpoint;
+    this.era = era;
+    this.authorizer = generation.authorizer;
+    this.principal = sender.principal;
+    this.credentials = sender.credentials;
     this.message = arrived.message;
     this.reply = arrived.reply;
     this.header = arrived.header;
@@ -77,7 +84,9 @@ export class RequestContext {
 
   /** The context of one member of this batch. */
   member(message: Message): RequestContext {
-    const context = new RequestContext({ ...this, message });
+    const { reply, header, paramHeaders, connection } = this;
+    const arrived = { message, reply, header, paramHeaders, connection };
+    const context = new RequestContext(this.generation, this.endpoint, this.era, this, arrived);
     context.session = this.session;
     return context;
   }

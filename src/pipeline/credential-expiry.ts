@@ -2,6 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { CurrentGeneration } from './generation.ts';
 
 /** How long a stream or connection may outlive its credentials. */
 const LOOK_MS = 5_000;
@@ -20,13 +21,13 @@ interface ExpiringHold {
 
 export class CredentialExpiry {
   readonly #clock: Clock;
-  readonly #stillGood: (principal: Principal) => boolean;
+  readonly #currentGeneration: CurrentGeneration;
   readonly #held = new Set<ExpiringHold>();
   #stopLooking: (() => void) | undefined;
 
-  constructor(clock: Clock, stillGood: (principal: Principal) => boolean) {
+  constructor(clock: Clock, currentGeneration: CurrentGeneration) {
     this.#clock = clock;
-    this.#stillGood = stillGood;
+    this.#currentGeneration = currentGeneration;
   }
 
   /**
@@ -43,8 +44,9 @@ export class CredentialExpiry {
 
   /** Checks now, without waiting for the timer: a reload may have changed which credentials are valid. */
   look(): void {
+    const { authenticator } = this.#currentGeneration.now;
     for (const held of [...this.#held]) {
-      if (this.#stillGood(held.principal)) continue;
+      if (authenticator.stillGood(held.principal)) continue;
       this.#held.delete(held);
       held.end();
     }

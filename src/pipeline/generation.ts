@@ -1,31 +1,65 @@
 /**
- * The endpoints and the authorizer of one config, replaced as a whole. A request takes one generation when it arrives,
- * and that generation decides everything about it. What outlives a request reads the current generation each time.
+ * Everything that one config brings into force, as one immutable value. A reload builds the next generation completely
+ * (app/build-generation.ts), replaces the reference here, and retires the old one. A request takes one generation when
+ * it arrives, and that generation decides everything about it. What outlives a request reads the current generation
+ * each time.
  */
-import type { Endpoint } from '../exchange/arrival.ts';
+import type { Config } from '../config/config.ts';
+import type { Ingress } from '../downstream/ingress.ts';
+import { Failure } from '../errors/failure.ts';
+import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
+import type { AuthContext, Credentials } from '../identity/principal.ts';
+import type { RpcService } from '../jsonrpc/ports.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
+import type { Backends } from '../upstream/backends.ts';
+import type { ConsentWaiter } from './interceptors/consent.ts';
 
-export interface Generation {
-  /** The number of the config. */
-  readonly number: number;
-  readonly authorizer: Authorizer;
+export interface Generation extends Ingress {
+  readonly config: Config;
   /** By path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
+  readonly backends: Backends;
+  /** JSON-RPC services that are not MCP servers. */
+  readonly services: ReadonlyMap<string, RpcService>;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Absent where no backend needs a person's consent. */
+  readonly consenting: ConsentWaiter | undefined;
 }
 
-export class CurrentGeneration {
-  #now: Generation;
+export class CurrentGeneration<G extends Generation = Generation> {
+  /** Set by `swap` alone, and first at start. A field, because every request reads it several times. */
+  now!: G;
 
-  constructor(first: Generation) {
-    this.#now = first;
+  swap(next: G): void {
+    this.now = next;
   }
 
-  get now(): Generation {
-    return this.#now;
+  authenticate(
+    { path }: Endpoint,
+    credentials: Credentials,
+  ): Authenticated | Failure | Promise<Authenticated | Failure> {
+    const generation = this.now;
+    const found = generation.authenticator.identify(path, credentials);
+    if (found instanceof Promise)
+      return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, generation }));
+    return found instanceof Failure ? found : { principal: found, credentials, generation };
   }
 
-  renew(next: Generation): void {
-    this.#now = next;
+  /**
+   * For a request whose generation was replaced while its body was read: the new rules hold as soon as the reload is
+   * done, so the current generation authenticates its sender, and decides everything else about it.
+   */
+  async authenticateAgain<A extends { readonly endpoint: Endpoint; readonly sender: Authenticated }>(
+    arrival: A,
+    asked: AuthContext,
+  ): Promise<A | Failure> {
+    const { endpoint, sender } = arrival;
+    const { credentials } = sender;
+    const found = await this.authenticate(endpoint, credentials);
+    if (found instanceof Failure) return this.now.authenticator.told(endpoint.path, found, credentials, asked);
+    return { ...arrival, sender: found };
   }
 
   /** For sessions, connections and streams, which outlive a generation. */

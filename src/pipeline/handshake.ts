@@ -9,7 +9,7 @@ import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
 import { member, slice, stringAt, valueAt } from '../wire/values.ts';
-import { checkSize } from './declared-capabilities.ts';
+import { checkSize, unsupported } from './admit.ts';
 
 /**
  * Agrees on the requested revision if the profile has it, else on the profile's newest legacy one: the client decides
@@ -47,10 +47,6 @@ export function readStranger(version: string | undefined, profile: Profile): Cli
   const known = isRevision(version) && era(version) === 'legacy' && profile.revisions.includes(version);
   if (version !== undefined && !known) throw new Failure('unsupported_version_header');
   return { revision: known ? version : withoutHeader, info: undefined, capabilities: readCapabilities({}) };
-}
-
-export function unsupported(profile: Profile, requested: string): Failure {
-  return new Failure('unsupported_version', { data: { supported: [...profile.revisions].reverse(), requested } });
 }
 
 export function initializeResult(revision: Revision, discovery: Discovery): string {

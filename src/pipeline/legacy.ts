@@ -1,15 +1,12 @@
-/** The stages for a message of a legacy client. Everything but `initialize` belongs to a session. */
+/** What a legacy client can send. Everything but `initialize` belongs to a session. */
 
-import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
-import { Exchange } from '../exchange/exchange.ts';
-import type { Outlet } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import { denyBatch } from '../policy/profile.ts';
-import { ConnectionDownstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
-import { Session } from '../session/session.ts';
+import { ConnectionDownstream, type Downstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
+import { Session, type SessionFacts } from '../session/session.ts';
 import { readBatch } from '../wire/batch.ts';
 import { notificationBytes, resultBytes } from '../wire/compose.ts';
 import type { Batch, Message, Notification, Request } from '../wire/message.ts';
@@ -18,8 +15,8 @@ import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { readVia, VIA } from '../wire/via.ts';
 import { checkVersionHeader } from './admit.ts';
-import { attemptEarly, isToldByStatus } from './authorize.ts';
-import { BatchMembers, giveBack, refusal } from './batch.ts';
+import { isToldByStatus, onlyBackend, rejected } from './authorize.ts';
+import { BatchMembers } from './batch.ts';
 import { demandScopes } from './check-scopes.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { ConnectionState, SessionOpening } from './connection-state.ts';
@@ -27,49 +24,47 @@ import type { RequestContext } from './context.ts';
 import { outlived } from './credential-expiry.ts';
 import { initializeResult, readInitialize, readStranger } from './handshake.ts';
 import { filterSession } from './interceptors/response-filter.ts';
-import { LegacyCalls, type SessionContext } from './legacy-calls.ts';
+import { streamOf } from './open.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { SharedServices } from './services.ts';
-import { SessionUpstreams } from './session-upstreams.ts';
+import type { SessionUpstreams } from './session-upstreams.ts';
 
 /** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
 const STREAM_TAG_CHARACTERS = 8;
 
 export class LegacyFront {
+  readonly #pipeline: Pipeline;
   readonly #shared: SharedServices;
   readonly #upstreams: SessionUpstreams;
-  readonly #calls: LegacyCalls;
 
-  constructor(shared: SharedServices) {
-    this.#shared = shared;
-    this.#upstreams = new SessionUpstreams(shared);
-    this.#calls = new LegacyCalls(shared, this.#upstreams);
+  constructor(pipeline: Pipeline) {
+    this.#pipeline = pipeline;
+    this.#shared = pipeline.shared;
+    this.#upstreams = pipeline.sessionUpstreams;
   }
 
-  receive(arrived: RequestContext): void | Promise<void> {
-    const { message, reply, header } = arrived;
-    demandScopes(this.#shared, arrived, [message]);
-    if (message.kind === 'batch') return this.#batch(arrived, message);
-    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(arrived, message);
-    if (message.kind === 'request' && message.method === 'ping' && arrived.connection !== undefined) {
-      this.#decide(arrived, rowOf('ping'), undefined, message).over?.({ outcome: 'result' });
+  receive(context: RequestContext): void | Promise<void> {
+    const { message, reply, header, connection } = context;
+    if (message.kind === 'batch') return this.#batch(context, message);
+    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(context, message);
+    if (message.kind === 'request' && message.method === 'ping' && connection !== undefined) {
+      this.#decide(context, rowOf('ping'), undefined, message).over?.({ outcome: 'result' });
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
-    if (arrived.connection?.opening !== undefined) return this.#afterOpening(arrived, arrived.connection.opening);
-    const session = this.#isOneOff(arrived) ? this.#stranger(arrived) : this.session(arrived);
-    const context = inSession(arrived, session);
+    if (connection?.opening !== undefined) return this.#afterOpening(context, connection.opening);
+    const session = this.#isOneOff(context) ? this.#stranger(context) : this.session(context);
+    context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      const row = this.#decideOneWay(context, message);
-      this.#oneWay(context, message, row);
+      const row = this.#decideOneWay(context, session, message);
+      this.#oneWay(context, session, message, row);
       reply.accepted();
       return;
     }
-    this.#admit(session, [message]);
-    const cleared = attemptEarly(() => this.#calls.clear(context, message));
-    const [outlet] = reply.open({ ...streamOf(session), era: 'legacy', requests: 1, batch: false, longLived: false });
-    if (outlet !== undefined) this.#request(context, message, outlet, cleared);
-    else giveBack(cleared);
+    this.#admit(session, 1);
+    context.request = message;
+    this.#pipeline.request(context);
   }
 
   /** The session continues under the new config, or ends as soon as its running requests are done. */
@@ -116,8 +111,14 @@ export class LegacyFront {
   /** A session for one message. Its client declares no capabilities, so it gets no server requests. */
   #stranger({ endpoint, principal, header }: RequestContext): Session {
     const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
-    const facts = { id: this.#shared.newId(), principal, endpoint, client };
-    return new Session(facts, nowhere, this.#shared.limits, this.#shared.clock);
+    return this.#newSession({ id: this.#shared.newId(), principal, endpoint, client }, nowhere);
+  }
+
+  #newSession(facts: SessionFacts, downstream: Downstream): Session {
+    const { limits, clock, work } = this.#shared;
+    const session = new Session(facts, downstream, limits, clock);
+    session.onSettled = () => work.end();
+    return session;
   }
 
   async #initialize(context: RequestContext, request: Request): Promise<void> {
@@ -135,12 +136,12 @@ export class LegacyFront {
     const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
     const { permit, over } = this.#decide(context, rowOf('initialize'), client.revision, request);
 
-    const { currentGeneration, sessions, limits, clock } = this.#shared;
+    const { currentGeneration, sessions } = this.#shared;
     const id = this.#shared.newId();
     const downstream =
       connection === undefined ? this.#streams(id, client.revision) : new ConnectionDownstream(connection.connection);
     const place = currentGeneration.place(endpoint);
-    const session = new Session({ id, principal, endpoint: place, client }, downstream, limits, clock);
+    const session = this.#newSession({ id, principal, endpoint: place, client }, downstream);
     filterSession(this.#shared.currentGeneration, session);
     let outcome: 'result' | 'error' = 'error';
     try {
@@ -186,75 +187,50 @@ export class LegacyFront {
   }
 
   /** Revision 2025-03-26 only. Every member is authorized before any of them is executed, and one denial denies all. */
-  #batch(arrived: RequestContext, batch: Batch): void | Promise<void> {
-    const { endpoint, header } = arrived;
+  #batch(context: RequestContext, batch: Batch): void | Promise<void> {
+    const { endpoint, header } = context;
     if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
-    const session = this.session(arrived);
-    const context = inSession(arrived, session);
+    const session = this.session(context);
+    context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
     if (denied !== undefined) throw denied;
     const { jsonDepth, batchMembers } = this.#shared.limits;
     const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
-    demandScopes(this.#shared, arrived, messages);
-    const requests = messages.filter((message) => message.kind === 'request');
-    this.#admit(session, requests);
+    demandScopes(context, messages);
+    this.#admit(session, messages.filter(({ kind }) => kind === 'request').length);
     const members = new BatchMembers(messages, {
-      oneWay: (message) => this.#decideOneWay(context, message),
-      request: (message) => inSession(context.member(message), session),
-      clear: (member, message) => this.#calls.clear(member, message),
+      oneWay: (message) => this.#decideOneWay(context, session, message),
+      request: (message) => context.member(message),
+      clear: (member) => this.#pipeline.clear(member),
     });
-    if (context.authorizer.isOpen) return this.#doBatch(context, members);
-    return members.decided().then((denial) => this.#doBatch(context, members, denial));
+    if (context.authorizer.isOpen) return this.#doBatch(context, session, members);
+    return members.decided().then((denial) => this.#doBatch(context, session, members, denial));
   }
 
-  #doBatch(context: SessionContext, members: BatchMembers, denial?: Failure): void {
-    const { reply, session } = context;
+  #doBatch(context: RequestContext, session: Session, members: BatchMembers, denial?: Failure): void {
+    const { reply } = context;
     const { requests } = members;
     if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
-    if (denial === undefined) for (const { message, row } of members.oneWay) this.#oneWay(context, message, row);
+    if (denial === undefined)
+      for (const { message, row } of members.oneWay) this.#oneWay(context, session, message, row);
     if (requests.length === 0) {
       reply.accepted();
       return;
     }
-    const outlets = reply.open({
-      ...streamOf(session),
-      era: 'legacy',
-      requests: requests.length,
-      batch: true,
-      longLived: false,
-    });
-    for (const [index, outlet] of outlets.entries()) {
+    const options = { era: 'legacy', requests: requests.length, batch: true, longLived: false } as const;
+    for (const [index, outlet] of reply.open({ ...options, stream: streamOf(session) }).entries()) {
       const member = requests[index];
       if (member === undefined) continue;
-      const cleared = denial === undefined ? member.cleared : refusal(denial);
-      this.#request(member.context, member.message, outlet, cleared);
+      this.#pipeline.exchanges.openInSession(member.context, session, outlet);
+      this.#pipeline.call(member.context, denial === undefined ? member.cleared : rejected(denial));
     }
   }
 
-  #admit(session: Session, requests: readonly Request[]): void {
-    if (session.inflight.size + requests.length > this.#shared.limits.inFlightPerSession) {
+  #admit(session: Session, requests: number): void {
+    if (session.inflight.size + requests > this.#shared.limits.inFlightPerSession) {
       throw new Failure('too_many_requests');
     }
-  }
-
-  #request(
-    context: SessionContext,
-    message: Request,
-    outlet: Outlet,
-    cleared: SessionContext | Promise<SessionContext>,
-  ): void {
-    const { session } = context;
-    const row = methodRow(message.method) ?? rowOf('ping');
-    const exchange = new Exchange(message, row, outlet, (settled) => {
-      session.inflight.remove(settled);
-      session.touch();
-      this.#shared.work.end();
-    });
-    session.inflight.add(exchange);
-    this.#shared.work.begin();
-    context.exchange = exchange;
-    this.#calls.serve(context, cleared).catch((error: unknown) => exchange.fail(this.#shared.fault(error)));
   }
 
   /** For messages that concern all backends of the endpoint together. */
@@ -264,27 +240,29 @@ export class LegacyFront {
     revision: Revision | undefined,
     message: Message,
   ): Authorization {
-    const [only = ''] = endpoint.backends;
-    const backend = isMerged(endpoint) ? '' : only;
-    return authorizer.ask({ principal, endpoint, row, backend, revision, message });
+    return authorizer.ask({ principal, endpoint, row, backend: onlyBackend(endpoint), revision, message });
   }
 
   /**
    * Returns the row of a notification that is known and allowed. A response has no method that a rule could name: it
    * goes to the server request that waits for it, and nowhere else.
    */
-  #decideOneWay(context: SessionContext, message: Exclude<Message, Request>): MethodRow | undefined {
+  #decideOneWay(context: RequestContext, session: Session, message: Exclude<Message, Request>): MethodRow | undefined {
     const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
     if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
-    this.#decide(context, row, context.session.client.revision, message).over?.({ outcome: 'result' });
+    this.#decide(context, row, session.client.revision, message).over?.({ outcome: 'result' });
     return row;
   }
 
-  #oneWay(context: SessionContext, message: Exclude<Message, Request>, row: MethodRow | undefined): void {
-    const { session, principal, endpoint, authorizer } = context;
+  #oneWay(
+    { principal, endpoint, authorizer }: RequestContext,
+    session: Session,
+    message: Exclude<Message, Request>,
+    row: MethodRow | undefined,
+  ): void {
     if (message.kind === 'notification') this.#notification(session, principal, message, row);
     // A response that no server request waits for is dropped. It never reaches a backend.
-    else if (!session.answer(message)) {
+    else if (!session.asks.answer(message)) {
       this.#shared.count('exchange.unasked_response');
       authorizer.dropped({ principal, endpoint, message });
     }
@@ -327,19 +305,8 @@ function open(connection: ConnectionState): () => void {
   };
 }
 
-function inSession(context: RequestContext, session: Session): SessionContext {
-  context.session = session;
-  return context as SessionContext;
-}
-
 function rowOf(method: string) {
   const row = methodRow(method);
   if (row === undefined) throw new Failure('internal_error', { cause: new Error(`no row for ${method}`) });
   return row;
-}
-
-/** Over HTTP the response can become a stream that the client may resume. */
-function streamOf(session: Session) {
-  const { downstream } = session;
-  return downstream instanceof StreamsDownstream ? { stream: () => downstream.open() } : {};
 }

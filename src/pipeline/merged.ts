@@ -1,28 +1,31 @@
 /** What differs where several backends stand behind an endpoint. */
 
-import type { StartCall } from '../bridge/responder.ts';
+import type { CallStarter } from '../bridge/responder.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
-import type { Reader } from '../catalog/list-reader.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Backend, Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Authorizer } from '../policy/authorizer.ts';
-import { shownTo } from '../policy/shown-lists.ts';
+import { shownTo } from '../policy/filtered-list.ts';
 import { about } from '../wire/about.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
-import type { SharedServices } from './services.ts';
+import { unknownMethod } from './admit.ts';
+import type { RequestContext } from './context.ts';
+import { readerOf } from './resolve.ts';
+import type { SharedServices, StageServices } from './services.ts';
 
 /**
  * What all backends offer together. Does not wait for slow ones: what they offer is announced later as a list change.
  */
 export async function discoverAll(
-  { backends, clock, limits }: SharedServices,
+  { currentGeneration, clock, limits }: SharedServices,
   endpoint: Endpoint,
   principal: Principal,
 ): Promise<Discovery> {
+  const { backends } = currentGeneration.now;
   const all = endpoint.backends.flatMap((name) => backends.of(name, principal) ?? []);
   const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
   if (unknown.length > 0) {
@@ -49,27 +52,25 @@ function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
   return typeof url === 'string' ? url : undefined;
 }
 
-/** Answers a list request from the merged list. `unknown` makes the failure where no backend has such a list. */
-export function listCall(
-  { lists, fault }: SharedServices,
-  { endpoint, authorizer }: { readonly endpoint: Endpoint; readonly authorizer: Authorizer },
-  reader: Reader,
-  unknown: () => Failure,
-): StartCall {
-  return ({ row, message }, sink) => {
+/** Answers a list request from the merged list. */
+export function listCall(services: StageServices, context: RequestContext): CallStarter {
+  const { lists, fault } = services.shared;
+  const { endpoint, authorization, request, era } = context;
+  const start = ({ row, message }: CallRequest, sink: CallSink): Call => {
     let cancelled = false;
-    const settle = (page: ResultResponse) => {
-      if (!cancelled) sink.settle({ kind: 'result', message: page, vocabulary: 'modern', screened: true });
+    // Undefined: no backend has such a list.
+    const settle = (page: ResultResponse | undefined) => {
+      if (page === undefined) fail(unknownMethod(request, era));
+      else if (!cancelled) sink.settle({ kind: 'result', message: page, vocabulary: 'modern', screened: true });
     };
     const fail = (error: unknown) => {
       if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
     };
     try {
-      const shown = shownTo(authorizer, endpoint, row, reader.principal);
-      const page = lists.page(endpoint, row, reader, { cursor: cursorOf(message), shown });
-      if (page === undefined) fail(unknown());
-      else if (page instanceof Promise)
-        page.then((given) => (given === undefined ? fail(unknown()) : settle(given)), fail);
+      const reader = readerOf(services, context);
+      const shown = shownTo(authorization.authorizer, endpoint, row, reader.principal);
+      const page = lists.page(endpoint, row, reader, cursorOf(message), shown);
+      if (page instanceof Promise) page.then(settle, fail);
       else settle(page);
     } catch (error) {
       fail(error);
@@ -80,6 +81,7 @@ export function listCall(
       },
     };
   };
+  return { start };
 }
 
 function cursorOf({ bytes, params }: Request): string | undefined {

@@ -1,93 +1,101 @@
 /** The call stage for a modern client: finds the upstream session, compares the headers, and makes the call. */
 import { ModernResponder } from '../bridge/modern-responder.ts';
-import { offers } from '../catalog/offers.ts';
+import type { CallStarter } from '../bridge/responder.ts';
 import type { Failure } from '../errors/failure.ts';
-import type { CallRequest } from '../exchange/call.ts';
-import { LateCall } from '../exchange/late-call.ts';
+import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Permit } from '../policy/permit.ts';
 import { SessionSubscription } from '../subscriptions/session-subscription.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
+import { about } from '../wire/about.ts';
 import { spliceMessage } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
+import { offers } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
-import { intercepted, type UpstreamCall } from './interceptors/compose.ts';
+import { type EraCalls, type FoundUpstream, InterceptedCall } from './interceptors/compose.ts';
 import { toldWithPage } from './interceptors/consent.ts';
 import { hears } from './interceptors/response-filter.ts';
-import type { SharedServices } from './services.ts';
-import { listTools, toolsAt } from './tool-lists.ts';
+import { listCall } from './merged.ts';
+import { mergeListens } from './modern-listens.ts';
+import type { SharedServices, StageServices } from './services.ts';
+import type { SessionUpstreams } from './session-upstreams.ts';
 
-export class ModernCalls {
-  readonly #shared: SharedServices;
+export class ModernCalls implements EraCalls {
+  readonly shared: SharedServices;
+  readonly sessionUpstreams: SessionUpstreams;
 
-  constructor(shared: SharedServices) {
-    this.#shared = shared;
+  constructor({ shared, sessionUpstreams }: StageServices) {
+    this.shared = shared;
+    this.sessionUpstreams = sessionUpstreams;
   }
 
-  /** The request is resolved and authorized, and its exchange is open. */
-  begin(context: RequestContext): void {
-    const { principal, exchange, row } = context;
-    const { backend, message } = context.resolved;
-    if (message !== context.call.message) context.call = { ...context.call, message };
-    if (row.longLived !== true) this.#shared.backendInFlight.enter(backend, exchange);
-    const upstream = this.#shared.upstreams.stateless(backend, principal);
+  /** The request is authorized, and its exchange is open. */
+  begin(context: RequestContext): void | Promise<void> {
+    const { principal, exchange, row, target } = context;
+    if (target === undefined) return this.#answerForAll(context);
+    const { backend } = target;
+    if (row.longLived !== true) exchange.onOver(this.shared.backendInFlight.enter(backend, exchange));
+    const upstream = this.shared.upstreams.stateless(backend, principal);
     if (upstream !== undefined && !this.#mayBePending(context)) this.#callOn(context, upstream);
     else this.#findUpstream(context).catch((error: unknown) => this.#withoutUpstream(context, error));
   }
 
+  /** One answer for all backends of a merged endpoint: a list, or a subscription. */
+  #answerForAll(context: RequestContext): void | Promise<void> {
+    if (context.row.longLived) return mergeListens(this.shared, context);
+    this.#respond(context, '', about, listCall(this, context));
+  }
+
   /** Where people are asked for consent, a call to a modern backend may be pending, too. */
-  #mayBePending({ call }: RequestContext): boolean {
-    return this.#shared.consenting !== undefined && member(call.message.params, 'requestState') !== undefined;
+  #mayBePending({ call, generation }: RequestContext): boolean {
+    return generation.consenting !== undefined && member(call.message.params, 'requestState') !== undefined;
   }
 
   /** The backend may demand a person's consent before it can be reached at all. */
   #withoutUpstream(context: RequestContext, error: unknown): void {
-    const { consenting, fault } = this.#shared;
-    const failure = fault(error);
+    const { consenting } = context.generation;
+    const failure = this.shared.fault(error);
     if (context.exchange.settled) return;
     if (consenting === undefined || failure.reason !== 'consent_needed' || context.row.longLived)
       context.exchange.fail(toldWithPage(failure));
-    else this.#respond(context, undefined, this.#callLater(context));
+    else this.#respond(context, context.resolved.backend, undefined, new InterceptedCall(this, context, undefined));
   }
 
-  /** Makes the call on an upstream session that is found only then. */
-  #callLater(context: RequestContext): UpstreamCall {
-    return (permit, next, sink) =>
-      LateCall.after(
-        this.#upstreamOf(context, permit),
-        sink,
-        (upstream) => upstream.call(permit, this.#withOwnState(context, next, upstream), sink),
-        (upstream) => upstream.release?.(),
-      );
+  callOn(
+    _context: RequestContext,
+    upstream: UpstreamLease,
+    permit: Permit,
+    request: CallRequest,
+    sink: CallSink,
+  ): Call {
+    return upstream.call(permit, request, sink);
   }
 
-  /** Rejects with a Failure where the call cannot be made there. */
-  async #upstreamOf(context: RequestContext, permit: Permit): Promise<UpstreamLease> {
+  async find(context: RequestContext, permit: Permit, request: CallRequest): Promise<FoundUpstream> {
     const { resolved, principal, client, row, call } = context;
-    const { upstreams } = this.#shared;
-    const upstream = await upstreams.forModern(permit, resolved.backend, principal, client, row);
+    const upstream = await this.shared.upstreams.forModern(permit, resolved.backend, principal, client, row);
     try {
       if (!offers(upstream.discovery, row)) throw unknownMethod(call.message, 'modern');
       const mismatch = await this.#paramMismatch(context, upstream);
       if (mismatch !== undefined) throw mismatch;
+      return { upstream, request: this.#withOwnState(context, request, upstream) };
     } catch (error) {
       upstream.release?.();
       throw error;
     }
-    return upstream;
   }
 
   async #findUpstream(context: RequestContext): Promise<void> {
-    const { endpoint, exchange, principal, authorization, call, client, row } = context;
+    const { generation, endpoint, exchange, principal, authorization, call, client, row } = context;
     const { permit } = authorization;
     const { backend } = context.resolved;
-    const { pendingCalls, consenting, currentGeneration, upstreams } = this.#shared;
+    const { pendingCalls, currentGeneration, upstreams } = this.shared;
     const state = member(call.message.params, 'requestState');
     const text = (state && stringAt(call.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const isPending = consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
+    const isPending = generation.consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
     // Look up a call that waits for consent before discovering its backend: discovery fails until consent is given.
     const eras = isPending ? [] : (await upstreams.discover(backend, principal)).eras;
     if (isPending || (state !== undefined && !eras.includes('modern'))) {
@@ -122,7 +130,7 @@ export class ModernCalls {
     else {
       this.#callUnless(mismatch, context, upstream).catch((error: unknown) => {
         upstream.release?.();
-        exchange.fail(this.#shared.fault(error));
+        exchange.fail(this.shared.fault(error));
       });
     }
   }
@@ -139,17 +147,14 @@ export class ModernCalls {
   }
 
   #respondFrom(context: RequestContext, upstream: UpstreamLease): void {
-    const first: UpstreamCall = (permit, next, sink) => upstream.call(permit, next, sink);
-    const isAsked = this.#shared.consenting !== undefined;
-    const call = isAsked ? onceThen(first, this.#callLater(context)) : first;
-    this.#respond(context, upstream.discovery.serverInfo, call);
+    const { serverInfo } = upstream.discovery;
+    this.#respond(context, context.resolved.backend, serverInfo, new InterceptedCall(this, context, upstream));
   }
 
-  #respond(context: RequestContext, serverInfo: unknown, call: UpstreamCall): void {
-    const { principal, endpoint, exchange, rounds, resolved } = context;
-    const parties = { principal, endpoint: endpoint.path, backend: resolved.backend, serverInfo };
-    const start = intercepted(this.#shared, context, call);
-    new ModernResponder(this.#shared, parties, exchange, context.call, rounds).begin(start);
+  #respond(context: RequestContext, backend: string, serverInfo: unknown, calls: CallStarter): void {
+    const { principal, endpoint, exchange, rounds } = context;
+    const parties = { principal, endpoint: endpoint.path, backend, serverInfo };
+    new ModernResponder(this.shared, parties, exchange, context.call, rounds).begin(calls);
   }
 
   /**
@@ -163,7 +168,7 @@ export class ModernCalls {
     const span = member(message.params, 'requestState');
     if (span === undefined) return request;
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const state = this.#shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
+    const state = this.shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
     const own = skimMessage(spliceMessage(message, [{ span, with: state }])) as Request;
     return { ...request, message: own };
   }
@@ -174,21 +179,6 @@ export class ModernCalls {
     upstream: UpstreamLease,
   ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || call.row.method !== 'tools/call') return undefined;
-    return this.#shared.toolHeaders.check(
-      toolsAt(resolved.backend, principal),
-      call.message,
-      header,
-      listTools(this.#shared, upstream),
-    );
+    return this.shared.toolHeaders.check({ backend: resolved.backend, principal, upstream }, call.message, header);
   }
-}
-
-/** An upstream session that was leased for one call is released with it: a second call leases a new one. */
-function onceThen(first: UpstreamCall, later: UpstreamCall): UpstreamCall {
-  let isFirst = true;
-  return (permit, request, sink) => {
-    const call = isFirst ? first : later;
-    isFirst = false;
-    return call(permit, request, sink);
-  };
 }

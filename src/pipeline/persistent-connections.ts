@@ -15,6 +15,7 @@ import { eraOf } from './admit.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { ConnectionState } from './connection-state.ts';
 import { RequestContext } from './context.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { SharedServices } from './services.ts';
 
 const cancel = methodRow('notifications/cancelled') as MethodRow;
@@ -28,13 +29,13 @@ export interface Opened {
 }
 
 export class PersistentConnections {
+  readonly #pipeline: Pipeline;
   readonly #shared: SharedServices;
-  readonly #take: (era: Era, context: RequestContext) => void;
   readonly #open = new Map<ConnectionState, Opened>();
 
-  constructor(shared: SharedServices, take: (era: Era, context: RequestContext) => void) {
-    this.#shared = shared;
-    this.#take = take;
+  constructor(pipeline: Pipeline) {
+    this.#pipeline = pipeline;
+    this.#shared = pipeline.shared;
   }
 
   open(opened: Opened): PersistentConnection {
@@ -82,23 +83,21 @@ export class PersistentConnections {
   #receive(opened: Opened, state: ConnectionState, message: Message | Batch, sender: Sender): void {
     const { connection } = opened;
     const { credentials } = sender;
-    const { currentGeneration, authenticator } = this.#shared;
-    const { authorizer, endpoints } = currentGeneration.now;
+    const generation = this.#shared.currentGeneration.now;
     const reply = new ConnectionReply(connection, message);
     const era = eraOn(state, message);
-    const endpoint = endpoints.get(opened.endpoint.path);
+    const endpoint = generation.endpoints.get(opened.endpoint.path);
     if (endpoint === undefined) {
       reply.refuse(new Failure('path_not_found'), era, message.kind === 'request' ? message.id.raw : undefined);
       return;
     }
     // A reload can change what the local principal may do.
-    const principal = credentials === 'local' ? authenticator.local : sender.principal;
-    const head = { header: undefined, paramHeaders: undefined };
-    const arrived = { endpoint, authorizer, principal, credentials, message, reply, ...head, connection: state };
-    const context = new RequestContext(arrived);
+    const principal = credentials === 'local' ? generation.authenticator.local : sender.principal;
+    const arrived = { message, reply, connection: state };
+    const context = new RequestContext(generation, endpoint, era, { principal, credentials }, arrived);
     if (message.kind === 'notification' && message.method === cancel.method && this.#mayCancel(context))
       cancelOn(state, message);
-    this.#take(era, context);
+    this.#pipeline.take(context);
   }
 
   #mayCancel({ principal, endpoint, authorizer }: RequestContext): boolean {
@@ -128,18 +127,14 @@ export class PersistentConnections {
   /** A sender that knows the id of a different principal's connection is told that there is none. */
   #refusal({ endpoint, principal }: Opened, sender: Sender, message: Message | Batch): Failure | undefined {
     if (sender.principal.key !== principal.key) return new Failure('session_not_found');
-    return this.#shared.authenticator.check(
-      endpoint.path,
-      sender.principal,
-      sender.credentials,
-      operationOf(message) ?? {},
-    );
+    const { authenticator } = this.#shared.currentGeneration.now;
+    return authenticator.check(endpoint.path, sender.principal, sender.credentials, operationOf(message) ?? {});
   }
 
   #close(state: ConnectionState): void {
     state.closed = true;
     this.#open.delete(state);
-    for (const exchange of state.inflight.all()) exchange.cancel('The client is gone');
+    for (const exchange of state.inflight.all()) exchange.cancel('The client has disconnected');
     if (state.session === undefined) return;
     this.#shared.sessions.end(state.session);
     state.session.end(new Failure('session_ended'));

@@ -72,7 +72,7 @@ export class SessionLinks {
     const { subscriptions } = this.#session;
     if (subscriptions.backendOf(address) !== undefined) return address;
     if (subscriptions.backendOf(name) === backend) return name;
-    return this.#shared.nameResolver.addressOf(this.#session.endpoint, origin, this.#reader);
+    return this.#shared.nameResolver.resources.addressOf(this.#session.endpoint, origin, this.#reader);
   }
 
   /** An upstream session was lost or cannot be heard, so list changes may have been missed. */

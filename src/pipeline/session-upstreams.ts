@@ -12,7 +12,6 @@ import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import { nowhere, StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
-import { subscribeRequest } from '../subscriptions/session-subscription.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -74,7 +73,8 @@ export class SessionUpstreams {
       return (await this.#upstream(session, backend, permit)).discovery;
     } catch (error) {
       const failure = this.#shared.fault(error);
-      const { consenting, limits } = this.#shared;
+      const { limits, currentGeneration } = this.#shared;
+      const { consenting } = currentGeneration.now;
       const { elicitationId } = failure.data ?? {};
       if (consenting === undefined || failure.reason !== 'consent_needed') throw failure;
       // What the backend offers is known only after consent: announce all lists as changed then.
@@ -266,7 +266,8 @@ export class SessionUpstreams {
     const openedAt = clock.now();
     const opening = upstreams.forSession(permit, session, backend, () => {
       this.#links.get(session)?.outdated(backend);
-      const keepsState = this.#shared.backends.of(backend, session.principal)?.isStateless !== true;
+      const keepsState =
+        this.#shared.currentGeneration.now.backends.of(backend, session.principal)?.isStateless !== true;
       if (!isMergedNow() && keepsState && session.downstream instanceof StreamsDownstream)
         sessions.end(session, new Failure('session_not_found'));
       if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
@@ -292,7 +293,7 @@ export class SessionUpstreams {
     // These subscriptions were authorized when the client made them.
     const permit = systemPermit('stream');
     for (const uri of session.subscriptions.at(backend)) {
-      callOnce((sink) => upstream.call(permit, subscribeRequest('resources/subscribe', uri), sink)).catch(
+      callOnce((sink) => upstream.call(permit, ownRequest('resources/subscribe', { uri }), sink)).catch(
         () => undefined,
       );
     }

@@ -9,6 +9,14 @@ export const actions: readonly string[] = [...new Set(methods.map(({ action }) =
 /** A template stands for every URI that it may expand to. */
 export type ThingKind = 'tool' | 'prompt' | 'resource' | 'template' | 'ask' | 'method';
 
+/** The kind of entries in each list, and the member that clients refer to them by. */
+export const listed = {
+  tools: { kind: 'tool', key: 'name' },
+  prompts: { kind: 'prompt', key: 'name' },
+  resources: { kind: 'resource', key: 'uri' },
+  resourceTemplates: { kind: 'template', key: 'uriTemplate' },
+} as const;
+
 export const askKinds = ['sampling', 'elicitation', 'roots'] as const;
 export type AskKind = (typeof askKinds)[number];
 

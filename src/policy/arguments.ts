@@ -5,8 +5,7 @@
 import { hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import { readAddress, SCHEME } from './addresses.ts';
-import { NameSet } from './names.ts';
-import { agreed, type RuleOutcome } from './outcome.ts';
+import { agreed, NameSet, type RuleOutcome } from './names.ts';
 import { TEXT_LENGTH, withAndWithoutSlash } from './paths.ts';
 import type { ArgumentTest, Effect, Scalar } from './rules.ts';
 

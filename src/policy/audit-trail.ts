@@ -23,9 +23,9 @@ export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'mes
 export interface DecisionTrail {
   /** False where the request cannot be recorded, and must be refused for that. */
   reserve(): boolean;
-  denied(authorizationRequest: AuthorizationRequest, ruling: Ruling, reason: string): void;
+  denied(request: AuthorizationRequest, ruling: Ruling, reason: string): void;
   /** Called after `reserve`. Returns a function to call when the request has ended. */
-  allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
+  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
 }
 
 export interface EarlyRefusal
@@ -62,12 +62,9 @@ export class AuditTrail implements DecisionTrail {
     this.#recorded = recordArguments(options.arguments);
   }
 
-  denied(authorizationRequest: AuthorizationRequest, ruling: Ruling, reason: string): void {
-    this.#write(authorizationRequest, ruling, this.#options.timeOfDay(), {
-      decision: 'deny',
-      reason,
-      outcome: 'denied',
-    });
+  denied(request: AuthorizationRequest, ruling: Ruling, reason: string): void {
+    const end = { decision: 'deny', reason, outcome: 'denied' } as const;
+    this.#write(request, ruling, this.#options.timeOfDay(), end, false);
   }
 
   /** Records a message in a form that the profile does not allow, or an unexpected response. */
@@ -94,43 +91,32 @@ export class AuditTrail implements DecisionTrail {
     return !isDemanded || audit.reserve?.() !== false;
   }
 
-  allowed(authorizationRequest: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
-    const { clock, timeOfDay } = this.#options;
-    const began = clock.now();
-    const time = timeOfDay();
-    return ({ outcome, reason }) => {
-      const durationMs = Math.round((clock.now() - began) * 1_000) / 1_000;
-      this.#write(authorizationRequest, ruling, time, { decision: 'allow', reason, outcome, durationMs });
-    };
+  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
+    const started = this.start();
+    return ({ outcome, reason }) => this.end(request, ruling, started, { decision: 'allow', reason, outcome }, true);
   }
 
-  /** For a request that is decided part by part. */
+  /** When a request began. */
   start(): Started {
     const { clock, timeOfDay } = this.#options;
     return { began: clock.now(), time: timeOfDay() };
   }
 
   end(
-    authorizationRequest: AuthorizationRequest,
+    request: AuthorizationRequest,
     ruling: Ruling,
     { began, time }: Started,
     end: Omit<Ended, 'durationMs'>,
     reserved: boolean,
   ): void {
     const durationMs = Math.round((this.#options.clock.now() - began) * 1_000) / 1_000;
-    this.#write(authorizationRequest, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
+    this.#write(request, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
   }
 
-  #write(
-    authorizationRequest: AuthorizationRequest,
-    ruling: Ruling,
-    time: number,
-    end: Ended,
-    reserved = end.decision === 'allow',
-  ): void {
+  #write(request: AuthorizationRequest, ruling: Ruling, time: number, end: Ended, reserved: boolean): void {
     const { isDemanded, audit } = this.#options;
-    const { message, thing, backend } = authorizationRequest;
-    const given = argumentsIn(authorizationRequest);
+    const { message, thing, backend } = request;
+    const given = argumentsIn(request);
     const record: AuditRecord = {
       time: this.#written(time),
       decision: end.decision,
@@ -139,11 +125,11 @@ export class AuditTrail implements DecisionTrail {
       wouldDeny: ruling.wouldDeny,
       wouldAllow: ruling.wouldAllow,
       generation: ruling.generation,
-      principal: this.#principal(authorizationRequest.principal),
-      revision: authorizationRequest.revision,
-      endpoint: authorizationRequest.endpoint.path,
+      principal: this.#principal(request.principal),
+      revision: request.revision,
+      endpoint: request.endpoint.path,
       backend: backend === '' ? undefined : backend,
-      action: authorizationRequest.row.action,
+      action: request.row.action,
       name: thing?.name,
       ...end.parts,
       durationMs: end.durationMs,
@@ -172,6 +158,95 @@ export class AuditTrail implements DecisionTrail {
   }
 }
 
-export type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome' | 'durationMs'> & {
+type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome' | 'durationMs'> & {
   readonly parts?: RecordedParts;
 };
+
+/** A record has to stay small, so it names only the first parts and rules. */
+const NAMES = 16;
+const RULES = 32;
+
+const nothing = (): void => undefined;
+
+/**
+ * The decisions about the parts of one request, as one record: what was allowed, what was denied, and some of the
+ * names.
+ */
+export class AuditParts implements DecisionTrail {
+  readonly #records: AuditTrail;
+  readonly #started: ReturnType<AuditTrail['start']>;
+  readonly #allowed: string[] = [];
+  readonly #denied: string[] = [];
+  #allowedCount = 0;
+  #deniedCount = 0;
+  readonly #rules = new Set<string>();
+  readonly #wouldDeny = new Set<string>();
+  readonly #wouldAllow = new Set<string>();
+  /** The backend that all parts are for; empty where there are several. */
+  #backend: string | undefined;
+  #generation = 0;
+  #reserved: boolean | undefined;
+
+  constructor(records: AuditTrail) {
+    this.#records = records;
+    this.#started = records.start();
+  }
+
+  /** One reservation for all parts. */
+  reserve(): boolean {
+    this.#reserved ??= this.#records.reserve();
+    return this.#reserved;
+  }
+
+  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
+    this.#note(request, ruling);
+    this.#allowedCount += 1;
+    if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(request));
+    return nothing;
+  }
+
+  denied(request: AuthorizationRequest, ruling: Ruling): void {
+    this.#note(request, ruling);
+    this.#deniedCount += 1;
+    if (this.#denied.length < NAMES) this.#denied.push(nameOf(request));
+  }
+
+  /** Writes the record. Must be called once. */
+  end(request: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
+    if (this.#allowedCount + this.#deniedCount === 0) return;
+    const whole = { ...request, backend: this.#backend ?? '', thing: undefined };
+    const wouldDeny = listOf(this.#wouldDeny);
+    const wouldAllow = listOf(this.#wouldAllow);
+    const ruling: Ruling = {
+      generation: this.#generation,
+      rules: listOf(this.#rules) ?? [],
+      ...(wouldDeny && { wouldDeny }),
+      ...(wouldAllow && { wouldAllow }),
+    };
+    const parts: RecordedParts = {
+      ...(this.#allowedCount > 0 && { names: this.#allowed }),
+      ...(this.#allowedCount > NAMES && { nameCount: this.#allowedCount }),
+      ...(this.#deniedCount > 0 && { deniedNames: this.#denied, deniedCount: this.#deniedCount }),
+    };
+    const outcome = decision === 'deny' ? 'denied' : ending.outcome;
+    const end: Omit<Ended, 'durationMs'> = { decision, reason: ending.reason, outcome, parts };
+    this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
+  }
+
+  #note({ backend }: AuthorizationRequest, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
+    this.#generation = generation;
+    this.#backend = this.#backend === undefined || this.#backend === backend ? backend : '';
+    for (const rule of rules) this.#rules.add(rule);
+    for (const rule of wouldDeny) this.#wouldDeny.add(rule);
+    for (const rule of wouldAllow) this.#wouldAllow.add(rule);
+  }
+}
+
+/** A list change has no name: the method that reads the list stands for it. */
+function nameOf({ thing, row }: AuthorizationRequest): string {
+  return thing?.name ?? row.method;
+}
+
+function listOf(rules: ReadonlySet<string>): readonly string[] | undefined {
+  return rules.size === 0 ? undefined : [...rules].slice(0, RULES);
+}

@@ -34,15 +34,10 @@ export interface Authorization {
   readonly authorizer: Authorizer;
   /** Must be called once, when what was allowed is over. Absent where nothing depends on that. */
   readonly over?: ((ending: Ending) => void) | undefined;
-  /**
-   * Authorizes a later round of the same call, by the rules of that moment. Throws, or rejects with, a Failure where it
-   * is denied.
-   */
-  readonly again?: (() => Authorization | Promise<Authorization>) | undefined;
 }
 
-export function policyQuestionOf(authorizationRequest: AuthorizationRequest): PolicyQuestion {
-  const { principal, endpoint, row, backend, thing, annotations } = authorizationRequest;
+export function policyQuestionOf(request: AuthorizationRequest): PolicyQuestion {
+  const { principal, endpoint, row, backend, thing, annotations } = request;
   return {
     principal,
     row,
@@ -50,7 +45,7 @@ export function policyQuestionOf(authorizationRequest: AuthorizationRequest): Po
     backend,
     thing,
     annotations,
-    arguments: argumentsIn(authorizationRequest),
+    arguments: argumentsIn(request),
   };
 }
 
@@ -75,7 +70,9 @@ const MOST_VALUES = 16_384;
  * allow rules do not.
  */
 export function judgedAt(bytes: Uint8Array, span: Span): unknown {
-  return hasMoreThan(MOST_VALUES, bytes, span) ? 'too many values to be looked at' : valueAt(bytes, span);
+  return hasMoreThan(MOST_VALUES, bytes, span)
+    ? 'the arguments have too many values for the policy to check'
+    : valueAt(bytes, span);
 }
 
 /**

@@ -11,12 +11,11 @@ import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
-import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, Unasked } from './audit-trail.ts';
+import { AuditParts, type AuditTrail, type DecisionTrail, type EarlyRefusal, type Unasked } from './audit-trail.ts';
 import { type Authorization, type AuthorizationRequest, policyQuestionOf } from './authorization-request.ts';
-import { decide } from './decide.ts';
+import { mint } from './mint.ts';
 import type { Permit } from './permit.ts';
-import type { Policy } from './policy.ts';
+import { decide, type Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { Thing } from './question.ts';
 import { RateExceeded, type Rates } from './rates.ts';
@@ -37,7 +36,7 @@ export interface AuthorizerParts {
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
   /** Writes denials to the log. */
-  readonly onDenied?: ((authorizationRequest: AuthorizationRequest, failure: Failure) => void) | undefined;
+  readonly onDenied?: ((request: AuthorizationRequest, failure: Failure) => void) | undefined;
 }
 
 /** The principal to whom something is shown, and the endpoint. */
@@ -67,49 +66,37 @@ export class Authorizer {
   }
 
   /** For requests that `isFree` covers. */
-  free(
-    { principal, row, endpoint }: Pick<AuthorizationRequest, 'principal' | 'row' | 'endpoint'>,
-    backend: string,
-  ): Authorization {
-    return { permit: decide({ principal, row, endpoint: endpoint.path, backend }, this.generation), authorizer: this };
+  free({ principal, row }: Pick<AuthorizationRequest, 'principal' | 'row'>): Authorization {
+    return { permit: mint(principal.key, row.action, this.generation), authorizer: this };
   }
 
   /**
    * Throws a Failure where the request is denied. `records`: the parts of one request, where it is decided part by
    * part.
    */
-  ask(
-    authorizationRequest: AuthorizationRequest,
-    records: DecisionTrail | undefined = this.#parts.records,
-  ): Authorization {
-    const { thing, endpoint } = authorizationRequest;
-    if (this.isFree(endpoint)) return this.free(authorizationRequest, authorizationRequest.backend);
+  ask(request: AuthorizationRequest, records: DecisionTrail | undefined = this.#parts.records): Authorization {
+    const { thing, endpoint } = request;
+    if (this.isFree(endpoint)) return this.free(request);
     const { policy, rates } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
       if (hard !== undefined)
-        throw this.#refused(
-          records,
-          authorizationRequest,
-          this.#unruled(),
-          new Denied(hard.reason, { message: hard.message }),
-        );
+        throw this.#refused(records, request, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
-    const question = policyQuestionOf(authorizationRequest);
+    const question = policyQuestionOf(request);
     const verdict = decide(question, this.generation, policy);
     if (verdict instanceof Denial) {
-      this.#refused(records, authorizationRequest, verdict.ruling, verdict.failure);
-      throw denied(verdict, authorizationRequest);
+      this.#refused(records, request, verdict.ruling, verdict.failure);
+      throw denied(verdict, request);
     }
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
-    if (admission instanceof RateExceeded)
-      throw this.#refused(records, authorizationRequest, ruling, limited(admission));
+    if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
     if (records?.reserve() === false) {
       admission?.release();
-      throw this.#refused(records, authorizationRequest, ruling, new Denied('audit_unavailable'));
+      throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
-    const recorded = records?.allowed(authorizationRequest, ruling);
+    const recorded = records?.allowed(request, ruling);
     if (admission === undefined && recorded === undefined) return { permit: verdict, authorizer: this };
     return {
       permit: verdict,
@@ -145,8 +132,8 @@ export class Authorizer {
   }
 
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */
-  may(authorizationRequest: AuthorizationRequest): Permit | undefined {
-    const verdict = decide(policyQuestionOf(authorizationRequest), this.generation, this.#parts.policy);
+  may(request: AuthorizationRequest): Permit | undefined {
+    const verdict = decide(policyQuestionOf(request), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
@@ -162,7 +149,7 @@ export class Authorizer {
     const { policy, records, profiles } = this.#parts;
     const kind = askKind(row.method);
     const profile = profiles.get(backend);
-    const authorizationRequest: AuthorizationRequest = {
+    const request: AuthorizationRequest = {
       principal,
       endpoint,
       row,
@@ -174,15 +161,14 @@ export class Authorizer {
     const hard =
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
-    if (hard !== undefined) return this.#refused(records, authorizationRequest, this.#unruled(), hard);
-    const verdict = decide(policyQuestionOf(authorizationRequest), this.generation, policy);
+    if (hard !== undefined) return this.#refused(records, request, this.#unruled(), hard);
+    const verdict = decide(policyQuestionOf(request), this.generation, policy);
     if (verdict instanceof Denial) {
-      return this.#refused(records, authorizationRequest, verdict.ruling, verdict.failure);
+      return this.#refused(records, request, verdict.ruling, verdict.failure);
     }
     const ruling = verdict.ruling ?? this.#unruled();
-    if (records?.reserve() === false)
-      return this.#refused(records, authorizationRequest, ruling, new Failure('audit_unavailable'));
-    records?.allowed(authorizationRequest, ruling)({ outcome: 'asked' });
+    if (records?.reserve() === false) return this.#refused(records, request, ruling, new Failure('audit_unavailable'));
+    records?.allowed(request, ruling)({ outcome: 'asked' });
     return undefined;
   }
 
@@ -246,12 +232,12 @@ export class Authorizer {
 
   #refused<F extends Failure>(
     records: DecisionTrail | undefined,
-    authorizationRequest: AuthorizationRequest,
+    request: AuthorizationRequest,
     ruling: Ruling,
     failure: F,
   ): F {
-    records?.denied(authorizationRequest, ruling, failure.reason);
-    this.#parts.onDenied?.(authorizationRequest, failure);
+    records?.denied(request, ruling, failure.reason);
+    this.#parts.onDenied?.(request, failure);
     return failure;
   }
 }

@@ -6,9 +6,9 @@ export function explain(settings: PolicySettings): readonly string[] {
   const { mode, open, rules } = settings;
   return [
     mode === 'enforce'
-      ? 'The policy is in force: what no rule allows is denied.'
-      : 'The policy is in audit mode: nothing is denied, and what would have been is recorded.',
-    open.length === 0 ? 'Nothing goes without a rule.' : `Without a rule go: ${open.join(', ')}.`,
+      ? 'The policy is enforced: everything that no rule allows is denied.'
+      : 'The policy is in audit mode: nothing is denied; denials are only recorded.',
+    open.length === 0 ? 'Every action needs a rule.' : `These actions need no rule: ${open.join(', ')}.`,
     ...rules.map(explainRule),
   ];
 }

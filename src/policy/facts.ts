@@ -4,6 +4,9 @@
  * Objects become maps, so that no member's name can be taken for one of the language's own.
  */
 import type { Principal } from '../identity/principal.ts';
+import { folded, foldedNamesOf, hasOther } from '../wire/fold.ts';
+import { isObject } from '../wire/values.ts';
+import { type ArgumentPath, type ArgumentsRead, type HintName, type Hints, hintNames } from './rules.ts';
 import { groupsIn } from './who.ts';
 
 /** Enough for a path or a sentence. For the size of a text there is `maxBytes`. */
@@ -18,17 +21,15 @@ const VALUES = 4_096;
  * look like a small value, and a client could make a condition true by sending too much.
  */
 const refuse = (): never => {
-  throw new RangeError('Too large to be looked at');
+  throw new RangeError('Too large for a condition to read');
 };
-const tooLarge: object = new Proxy(Object.freeze({}), {
+export const tooLarge: object = new Proxy(Object.freeze({}), {
   get: refuse,
   has: refuse,
   ownKeys: refuse,
   getPrototypeOf: refuse,
   getOwnPropertyDescriptor: refuse,
 });
-
-export { tooLarge as unseen };
 
 export function bounded(value: unknown): unknown {
   let left = VALUES;
@@ -59,4 +60,88 @@ export function principalFacts(principal: Principal, groupsClaim: string): Reado
     ['groups', bounded(groupsIn(claims, groupsClaim))],
     ['claims', bounded(claims)],
   ]);
+}
+
+/**
+ * Whether a case-insensitive backend reads the arguments differently than a condition: `Force` where the rule says
+ * `force`, beside it or instead of it. A condition about such arguments cannot be evaluated. Arguments that no rule
+ * reads are ignored.
+ */
+export function areConfusable({ paths, names }: ArgumentsRead, values: unknown): boolean {
+  const search = new Search(names);
+  return paths.some((path) => isConfusableOn(path, values, search));
+}
+
+function isConfusableOn({ steps, whole }: ArgumentPath, values: unknown, search: Search): boolean {
+  let value = values;
+  for (const step of steps) {
+    if (typeof step === 'number') value = Array.isArray(value) ? value[step] : undefined;
+    else if (!isObject(value)) return false;
+    else if (hasOther(value, step)) return true;
+    else value = Object.hasOwn(value, step) ? value[step] : undefined;
+  }
+  return whole && search.finds(value, 0);
+}
+
+class Search {
+  readonly #names: ReadonlySet<string>;
+  readonly #folds: ReadonlySet<string>;
+  #left = VALUES;
+
+  constructor(names: ReadonlySet<string>) {
+    this.#names = names;
+    this.#folds = new Set([...names].map(folded));
+  }
+
+  /** Two names that fold to the same, or one that only folds to a name in the condition. */
+  finds(value: unknown, depth: number): boolean {
+    if (typeof value !== 'object' || value === null) return false;
+    const { length } = Object.keys(value);
+    this.#left -= length;
+    if (length > ENTRIES || depth > DEPTH || this.#left < 0) return true;
+    if (!Array.isArray(value)) {
+      for (const [fold, name] of foldedNamesOf(value)) {
+        if (name === undefined || (this.#folds.has(fold) && !this.#names.has(name))) return true;
+      }
+    }
+    return Object.values(value).some((entry) => this.finds(entry, depth + 1));
+  }
+}
+
+/**
+ * https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations: by default, the worse value is
+ * assumed.
+ */
+const silent: FullHints = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+};
+
+export type FullHints = Readonly<Record<HintName, boolean>>;
+
+/**
+ * A tool's annotations, with the defaults of the specification. `given` is what the backend sent; undefined if it sent
+ * nothing or is not trusted.
+ */
+export function fullHints(given: unknown): FullHints {
+  const said: Readonly<Record<string, unknown>> =
+    typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
+  const hint = (name: HintName): boolean => {
+    const value = Object.hasOwn(said, name) ? said[name] : undefined;
+    return typeof value === 'boolean' ? value : silent[name];
+  };
+  const readOnlyHint = hint('readOnlyHint');
+  // For a read-only tool, `destructiveHint` and `idempotentHint` have no meaning.
+  return {
+    readOnlyHint,
+    destructiveHint: !readOnlyHint && hint('destructiveHint'),
+    idempotentHint: readOnlyHint || hint('idempotentHint'),
+    openWorldHint: hint('openWorldHint'),
+  };
+}
+
+export function hasHints(wanted: Hints, hints: FullHints): boolean {
+  return hintNames.every((name) => wanted[name] === undefined || wanted[name] === hints[name]);
 }

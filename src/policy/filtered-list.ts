@@ -1,24 +1,20 @@
-/** Filters one backend's list for a principal: hidden entries are removed, all others stay byte for byte. */
-
+/**
+ * What a principal is shown of a list. In one backend's list the hidden entries are removed, and all others stay byte
+ * for byte. A merged list has one part for each audience.
+ */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { readDistinguished } from '../catalog/uris.ts';
+import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import { elementsAt } from '../wire/array.ts';
+import type { Principal } from '../identity/principal.ts';
 import { concat, type Edit, spliceMessage } from '../wire/compose.ts';
 import type { ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
-import { skimMessage } from '../wire/skim.ts';
+import { elementsAt, skimMessage } from '../wire/skim.ts';
 import { isObject, member, slice, valueAt } from '../wire/values.ts';
+import { listed } from './actions.ts';
 import type { Authorizer, Viewer } from './authorizer.ts';
-
-/** The kind of entries in each list, and the member that clients refer to them by. */
-export const listed = {
-  tools: { kind: 'tool', key: 'name' },
-  prompts: { kind: 'prompt', key: 'name' },
-  resources: { kind: 'resource', key: 'uri' },
-  resourceTemplates: { kind: 'template', key: 'uriTemplate' },
-} as const;
 
 /** The backend's own URI for the resource that the endpoint's clients know by this URI. */
 export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
@@ -77,4 +73,45 @@ function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To
   const span = vocabulary === 'modern' && to.row.cacheable === true ? member(result, 'cacheScope') : undefined;
   if (span === undefined || !to.authorizer.isShaping || valueAt(bytes, span) === 'private') return [];
   return [{ span, with: '"private"' }];
+}
+
+export interface ShownList {
+  /** Equal for principals that see the same. */
+  readonly audience: string;
+  /** The part of the list that the audience may see. */
+  places(view: ListView): ListView['places'];
+  /** Whether the audience may know that the backend exists. */
+  knows(backend: string): boolean;
+  /** Whether the audience may know that the backend has an entry with this name. */
+  knowsOf(backend: string, name: string): boolean;
+}
+
+/** Undefined if everybody sees everything. */
+export function shownTo(
+  authorizer: Authorizer,
+  endpoint: Endpoint,
+  row: MethodRow,
+  principal: Principal,
+): ShownList | undefined {
+  const audience = authorizer.audience({ principal, endpoint });
+  if (audience === undefined || row.list === undefined) return undefined;
+  const { kind } = listed[row.list];
+  const to = { principal, endpoint };
+  const extents = new Map(endpoint.backends.map((backend) => [backend, authorizer.extent(to, kind, backend)]));
+  return {
+    audience,
+    knows: (backend) => extents.get(backend) !== 'none',
+    knowsOf: (backend, name) =>
+      extents.get(backend) !== 'none' &&
+      authorizer.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
+    places: ({ places }) =>
+      places.filter(({ backend, name, clientName, bytes }) => {
+        const extent = extents.get(backend);
+        if (extent !== 'some') return extent === 'all';
+        return authorizer.shows(to, backend, { kind, name: clientName, own: name }, () => {
+          const entry = valueAt(bytes, { start: 0, end: bytes.byteLength });
+          return isObject(entry) ? entry.annotations : undefined;
+        });
+      }),
+  };
 }

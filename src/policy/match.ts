@@ -3,10 +3,8 @@
  */
 import type { ThingKind } from './actions.ts';
 import { compileTests, type TestArguments } from './arguments.ts';
-import { areConfusable } from './case-twins.ts';
-import { hasHints } from './hints.ts';
-import { NameSet } from './names.ts';
-import { agreed, applies, OutcomeSet, type RuleOutcome, strongest } from './outcome.ts';
+import { areConfusable, hasHints } from './facts.ts';
+import { agreed, NameSet, type RuleOutcome, strongest } from './names.ts';
 import type { Evaluation } from './question.ts';
 import type { Condition, Effect, Hints, Need, On, Rule } from './rules.ts';
 import type { Encode } from './spellings.ts';
@@ -84,12 +82,27 @@ export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
 
 export function ruleApplies(rule: ReadyRule, evaluation: Evaluation): boolean {
   const outcomes = outcomesOf(rule, evaluation);
-  return outcomes !== undefined && applies(rule.effect, outcomes);
+  if (outcomes === undefined) return false;
+  // Only what is denied in every case is hidden; only what could be judged is offered.
+  return rule.effect === 'deny' ? !outcomes.maybe : !outcomes.failed;
 }
 
 /** For rate limits: a limit counts if it might apply, or a different spelling would evade it. */
 export function couldApply(rule: ReadyRule, evaluation: Evaluation): boolean {
   return outcomesOf(rule, evaluation) !== undefined;
+}
+
+/** The outcomes of the parts of a rule. One `no` is enough: then the rule does not apply, whatever else failed. */
+class OutcomeSet {
+  failed = false;
+  maybe = false;
+
+  /** False once the rule cannot apply. */
+  add(outcome: RuleOutcome): boolean {
+    if (outcome === 'failed') this.failed = true;
+    else if (outcome === 'maybe') this.maybe = true;
+    return outcome !== 'no';
+  }
 }
 
 /** Undefined if the rule certainly does not apply. Cheap checks come first. */

@@ -1,9 +1,26 @@
-/** The set of names or patterns in one list of a rule. */
-
+/** The names and patterns in one list of a rule, and the outcome of comparing a name with them. */
 import { readAddress, withAsciiHost } from './addresses.ts';
 import { compileGlob, type Glob, type GlobStyle } from './glob.ts';
-import { agreed, type RuleOutcome, strongest } from './outcome.ts';
 import { BEGINNING, decodeOnce, isPlainPath, withoutDot, withPlainAuthority } from './paths.ts';
+
+/**
+ * The outcome of comparing a question with one part of a rule. `failed`: it could not be judged or is ambiguous; then a
+ * deny rule applies and an allow rule does not. `maybe`: it depends on what the question leaves open.
+ */
+export type RuleOutcome = 'yes' | 'no' | 'failed' | 'maybe';
+
+/** For several readings of one target: their common outcome, or `failed`. */
+export function agreed(outcomes: readonly RuleOutcome[]): RuleOutcome {
+  const [first = 'no'] = outcomes;
+  return outcomes.every((outcome) => outcome === first) ? first : 'failed';
+}
+
+/** For a deny rule and several names of one target: one match is enough. */
+export function strongest(outcomes: readonly RuleOutcome[]): RuleOutcome {
+  return strength.find((outcome) => outcomes.includes(outcome)) ?? 'no';
+}
+
+const strength: readonly RuleOutcome[] = ['yes', 'failed', 'maybe'];
 
 /** Steps for checking whether a text can be judged, and how it could be read. */
 const SPELLING_STEPS = 4;

@@ -2,30 +2,20 @@
  * Decides questions. Deny overrides allow; what no rule allows is denied, except for open actions. Rules in audit mode
  * decide nothing: the ruling records what they would have done.
  */
+
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
-import { type ReadyRule, ruleApplies } from './match.ts';
+import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
 import { mint, type Permit } from './mint.ts';
 import { type Circumstances, Evaluation, type Looking, type PolicyQuestion, type Thing } from './question.ts';
-import type { Mode } from './rules.ts';
+import type { Mode, PolicySettings } from './rules.ts';
 import { Denial, type Ruling } from './ruling.ts';
-import type { RuleView, RuleViews } from './views.ts';
-
-/** An entry of a list that is about to be shown to a principal. */
-export interface ShownThing extends Circumstances {
-  readonly thing: Thing & { readonly name: string };
-}
+import { encodePlainly } from './spellings.ts';
+import { RuleTable } from './table.ts';
+import { compileWho, type IsMeant } from './who.ts';
 
 export type Extent = 'all' | 'some' | 'none';
-
-export interface PolicyParts extends Looking {
-  readonly generation: number;
-  readonly mode: Mode;
-  readonly open: ReadonlySet<string>;
-  readonly views: RuleViews;
-  /** Whether some rule reads tool annotations. */
-  readonly readsAnnotations: boolean;
-}
 
 /** The result of applying the rules. */
 interface Judgement {
@@ -39,15 +29,20 @@ export class Policy {
   readonly #open: ReadonlySet<string>;
   readonly #views: RuleViews;
   readonly #looking: Looking;
+  /** Whether some rule reads tool annotations. */
   readonly #readsAnnotations: boolean;
 
-  constructor({ generation, mode, open, views, groupsClaim, trusted, encode, readsAnnotations }: PolicyParts) {
+  /** Compiles the settings, once per generation. */
+  constructor(settings: PolicySettings, world: World, generation: number) {
+    const { mode, open, groupsClaim, trustAnnotationsOf, rules } = settings;
     this.generation = generation;
     this.mode = mode;
-    this.#open = open;
-    this.#views = views;
-    this.#looking = { groupsClaim, trusted, encode };
-    this.#readsAnnotations = readsAnnotations;
+    this.#open = new Set(open);
+    this.#views = new RuleViews(settings, world);
+    this.#looking = { groupsClaim, trusted: new Set(trustAnnotationsOf), encode: world.encode ?? encodePlainly };
+    this.#readsAnnotations = rules.some(
+      ({ on, when }) => on.annotations !== undefined || when?.reads.has('annotations'),
+    );
   }
 
   decide(question: PolicyQuestion): Permit | Denial {
@@ -65,7 +60,7 @@ export class Policy {
    * Whether a list shows an entry to a principal: the principal may list it, and may use it with some arguments. Tests
    * and conditions about arguments are decided in favour of the principal.
    */
-  shows(shown: ShownThing): boolean {
+  shows(shown: Circumstances & { readonly thing: Thing }): boolean {
     return this.#may('list', shown) && this.#may(useOf[shown.thing.kind], shown);
   }
 
@@ -167,4 +162,90 @@ function firstApplied(candidates: readonly ReadyRule[], evaluation: Evaluation):
 
 function idsOf(rules: readonly ReadyRule[]): readonly string[] {
   return [...new Set([...rules].sort((a, b) => a.order - b.order).map(({ id }) => id))];
+}
+
+/** Without a policy everything is allowed. */
+export function decide(question: PolicyQuestion, generation: number, policy?: Policy): Permit | Denial {
+  return policy === undefined ? mint(question.principal.key, question.row.action, generation) : policy.decide(question);
+}
+
+/** The rules about a principal, in tables. Principals with the same rules share them. */
+interface RuleView {
+  readonly deny: RuleTable;
+  readonly allow: RuleTable;
+  readonly auditedDeny: RuleTable;
+  readonly auditedAllow: RuleTable;
+  /** Whether any of its rules is in audit mode. */
+  readonly audited: boolean;
+  readonly key: string;
+  /** Whether a condition reads the principal, so that two principals with the same rules may see different lists. */
+  readonly personal: boolean;
+}
+
+interface OwnedRule {
+  readonly rule: ReadyRule;
+  readonly audited: boolean;
+  /** The index of the distinct `who` of the rule; many rules share one. */
+  readonly group: number;
+}
+
+/** Combinations of rules that are cached. A policy with more has rules for single persons. */
+const VIEWS = 1_024;
+
+class RuleViews {
+  readonly #rules: readonly OwnedRule[];
+  readonly #groups: readonly IsMeant[];
+  readonly #byPrincipal = new WeakMap<Principal, RuleView>();
+  readonly #byKey = new BoundedMap<RuleView>(VIEWS);
+  readonly #persons = new WeakMap<Principal, number>();
+  #lastPerson = 0;
+
+  constructor({ rules, groupsClaim }: PolicySettings, world: World) {
+    const groups = new Map<string, { readonly at: number; readonly isMeant: IsMeant }>();
+    this.#rules = rules.map((rule, order) => {
+      const key = JSON.stringify(rule.who);
+      const group = groups.get(key) ?? { at: groups.size, isMeant: compileWho(rule.who, groupsClaim) };
+      groups.set(key, group);
+      return { rule: readyRule(rule, order, world), audited: rule.mode === 'audit', group: group.at };
+    });
+    this.#groups = [...groups.values()].map(({ isMeant }) => isMeant);
+  }
+
+  of(principal: Principal): RuleView {
+    const known = this.#byPrincipal.get(principal);
+    if (known !== undefined) return known;
+    const meant = this.#groups.map((isMeant) => isMeant(principal));
+    const key = meant.map((is) => (is ? '1' : '0')).join('');
+    const view = this.#byKey.get(key) ?? this.#make(key, meant);
+    this.#byPrincipal.set(principal, view);
+    return view;
+  }
+
+  audience(principal: Principal): string {
+    const { key, personal } = this.of(principal);
+    if (!personal) return key;
+    const person = this.#persons.get(principal) ?? ++this.#lastPerson;
+    this.#persons.set(principal, person);
+    return `${key}:${person}`;
+  }
+
+  #make(key: string, meant: readonly boolean[]): RuleView {
+    const rules = this.#rules.filter(({ group }) => meant[group]);
+    const table = (effect: ReadyRule['effect'], audited: boolean) =>
+      new RuleTable(
+        rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
+        effect,
+      );
+    const view: RuleView = {
+      deny: table('deny', false),
+      allow: table('allow', false),
+      auditedDeny: table('deny', true),
+      auditedAllow: table('allow', true),
+      audited: rules.some(({ audited }) => audited),
+      key,
+      personal: rules.some(({ rule }) => rule.condition?.reads.has('principal')),
+    };
+    this.#byKey.set(key, view);
+    return view;
+  }
 }

@@ -4,8 +4,8 @@
  */
 import { Failure, type Reason } from '../errors/failure.ts';
 import { hasBatches, type Profile, type Revision } from '../wire/revisions.ts';
+import { isObject } from '../wire/values.ts';
 import type { AskKind } from './actions.ts';
-import { notFlat } from './elicitation.ts';
 
 /** Settings of an endpoint besides revisions, batches and media types. */
 export interface FullProfile extends Profile {
@@ -78,5 +78,39 @@ export function denyBatch(profile: Profile, revision: Revision | undefined): Fai
 /** The gateway sends the failure to the backend. The client never sees the server request. */
 export function denyAsk({ asks }: Pick<BackendProfile, 'asks'>, ask: AskKind): Failure | undefined {
   if (asks.includes(ask)) return undefined;
-  return new Failure('ask_not_supported', { message: `This backend may not ask for ${ask}` });
+  return new Failure('ask_not_supported', { message: `The profile of this backend does not allow ${ask}` });
+}
+
+const primitives: readonly unknown[] = ['string', 'number', 'integer', 'boolean'];
+
+/**
+ * Forms that every client can show: flat objects of primitives.
+ * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
+ * Returns why the form is not flat; undefined if it is, or if the elicitation has a URL instead of a form.
+ */
+function notFlat(params: unknown): string | undefined {
+  if (!isObject(params)) return 'The parameters of an elicitation must be an object';
+  if (params.mode === 'url') return undefined;
+  const { requestedSchema: schema } = params;
+  if (!isObject(schema) || schema.type !== 'object' || !isObject(schema.properties)) {
+    return 'requestedSchema must be an object with properties';
+  }
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (!isPrimitive(property) && !isChoiceOfSeveral(property)) return `${name} is not a primitive`;
+  }
+  return undefined;
+}
+
+function isPrimitive(property: unknown): boolean {
+  if (!isObject(property) || !primitives.includes(property.type)) return false;
+  return !['properties', 'items', '$ref', 'allOf', 'anyOf'].some((word) => Object.hasOwn(property, word));
+}
+
+/** Since 2025-11-25, several entries of a list of texts can be chosen. */
+function isChoiceOfSeveral(property: unknown): boolean {
+  if (!isObject(property) || property.type !== 'array' || !isObject(property.items)) return false;
+  const { items } = property;
+  if (Array.isArray(items.enum)) return items.type === 'string' && items.enum.every((one) => typeof one === 'string');
+  const choices = items.anyOf;
+  return Array.isArray(choices) && choices.every((one) => isObject(one) && typeof one.const === 'string');
 }

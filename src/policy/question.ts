@@ -2,9 +2,8 @@
 import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject } from '../wire/values.ts';
-import { askKind, type ThingKind } from './actions.ts';
-import { bounded, principalFacts, unseen } from './facts.ts';
-import { type FullHints, fullHints } from './hints.ts';
+import { askKind, listed, type ThingKind } from './actions.ts';
+import { bounded, type FullHints, fullHints, principalFacts, tooLarge } from './facts.ts';
 import type { Effect, FactName, Need } from './rules.ts';
 import { type Encode, type Spelled, spelledAsListed, spelledInEveryWay, templateAsListed } from './spellings.ts';
 
@@ -153,7 +152,7 @@ export class Evaluation {
         return this.#person;
       case 'arguments':
         // Positional arguments have no names to read them by.
-        this.#visible ??= isObject(this.arguments) ? bounded(this.arguments) : unseen;
+        this.#visible ??= isObject(this.arguments) ? bounded(this.arguments) : tooLarge;
         return this.#visible;
       case 'annotations':
         return new Map(Object.entries(this.hints));
@@ -171,8 +170,6 @@ function thingOf(row: Operation | undefined): Thing | undefined {
   if (row === undefined) return undefined;
   const ask = row.action === 'ask' ? askKind(row.method) : undefined;
   if (ask !== undefined) return { kind: 'ask', name: ask };
-  if (row.list !== undefined) return { kind: listed[row.list] };
+  if (row.list !== undefined) return { kind: listed[row.list].kind };
   return undefined;
 }
-
-const listed = { tools: 'tool', prompts: 'prompt', resources: 'resource', resourceTemplates: 'template' } as const;

@@ -3,6 +3,7 @@
  * request are checked before any of them counts it, so a refused request costs nothing. Each member of a batch is a
  * request: members admitted before another one was denied are counted, although nothing of the batch is executed.
  */
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import { couldApply, type ReadyRule, readyRule, type World } from './match.ts';
 import { Evaluation, type Looking, type PolicyQuestion } from './question.ts';
 import type { On, Who } from './rules.ts';
@@ -64,7 +65,6 @@ interface ReadyRate {
 
 interface Met {
   readonly rate: ReadyRate;
-  readonly key: string;
   readonly measure: Measure;
 }
 
@@ -73,8 +73,8 @@ export class Rates {
   readonly #now: () => number;
   readonly #looking: Looking;
   readonly #digest: (text: string) => string;
-  /** In order of use. */
-  readonly #measures = new Map<string, Measure>();
+  /** Measures with running calls are kept. The least recently used of the others is the fullest. */
+  readonly #measures = new BoundedMap<Measure>(MEASURES, ({ running }) => running === 0);
 
   /** Takes over the measures of `before` for limits with the same id and the same shares. */
   constructor(
@@ -105,7 +105,7 @@ export class Rates {
     const keyOf = ({ settings: { id, per } }: ReadyRate) => JSON.stringify([id, ...per]);
     const same = new Set(before.#rates.map(keyOf));
     const ids = new Set(this.#rates.filter((rate) => same.has(keyOf(rate))).map(({ settings }) => settings.id));
-    for (const [key, measure] of before.#measures) {
+    for (const [key, measure] of before.#measures.entries()) {
       if (ids.has(key.slice(0, key.indexOf(' ')))) this.#measures.set(key, measure);
     }
   }
@@ -135,8 +135,7 @@ export class Rates {
     const evaluation = new Evaluation(question.row.action, question, 'all', this.#looking);
     return this.#rates.flatMap((rate) => {
       if (!rate.isMeant(question.principal) || !couldApply(rate.rule, evaluation)) return [];
-      const key = this.#key(rate, evaluation);
-      return [{ rate, key, measure: this.#measure(rate, key) }];
+      return [{ rate, measure: this.#measure(rate, this.#key(rate, evaluation)) }];
     });
   }
 
@@ -154,23 +153,11 @@ export class Rates {
     const { perSecond = 0 } = rate.settings;
     const known = this.#measures.get(key);
     const measure = known ?? { tokens: rate.capacity, filledAt: now, running: 0 };
+    if (known === undefined) this.#measures.set(key, measure);
     const since = Math.max(0, now - measure.filledAt);
     measure.tokens = Math.min(rate.capacity, measure.tokens + (since / 1_000) * perSecond);
     measure.filledAt = now;
-    this.#measures.delete(key);
-    this.#measures.set(key, measure);
-    if (known === undefined) this.#makeRoom();
     return measure;
-  }
-
-  /** Evicts the least recently used measure, which is the fullest. Measures with running calls are kept. */
-  #makeRoom(): void {
-    if (this.#measures.size <= MEASURES) return;
-    for (const [key, { running }] of this.#measures) {
-      if (running > 0) continue;
-      this.#measures.delete(key);
-      return;
-    }
   }
 }
 

@@ -26,35 +26,17 @@ export function review(
     ];
     const over = denials.find((denial) => denial.id !== rule.id && covers(denial, rule));
     if (over !== undefined) {
-      const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies all that it speaks of`;
+      const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies everything that it matches`;
       remarks.push(text);
     }
     return remarks.flatMap((text) => (text === undefined ? [] : [{ rule: rule.id, text }]));
   });
 }
 
-/** Lists whose entries have names. URIs are left out: templates may expand to them. */
-export type NamedList = 'tools' | 'prompts';
-
-/** The names in a rule that are not patterns, as written and as meant. A pattern may be meant for future entries. */
-export function outrightNames(
-  { on }: Rule,
-  list: NamedList,
-): readonly { readonly written: string; readonly name: string }[] {
-  return (on[list] ?? []).flatMap((written) => {
-    const glob = compileGlob(written, 'name');
-    return typeof glob === 'string' || glob.form !== 'exact' ? [] : [{ written, name: glob.prefix }];
-  });
-}
-
-export function missingName(written: string, list: NamedList): string {
-  return `names \`${written}\`, and there is nothing of that name among the ${list}`;
-}
-
 function neverMeets({ what = actions, on }: Rule, places: EndpointBackends): string | undefined {
   const things = thingsIn(on);
   if (things !== undefined && !what.some((action) => thingsOf(action).some((kind) => things.has(kind)))) {
-    return `can never match: nothing that \`on\` names is there to ${what.join(' or ')}`;
+    return `can never match: ${what.join(' or ')} does not apply to anything in \`on\``;
   }
   const backends = on.backends && new NameSet(on.backends, 'name');
   const endpoints = on.endpoints && new NameSet(on.endpoints, 'path');
@@ -63,7 +45,7 @@ function neverMeets({ what = actions, on }: Rule, places: EndpointBackends): str
       (endpoints === undefined || endpoints.has(path) === 'yes') &&
       (backends === undefined || behind.some((name) => backends.has(name) === 'yes')),
   );
-  return meets ? undefined : 'can never match: none of its backends stands behind any of its endpoints';
+  return meets ? undefined : 'can never match: none of its endpoints has any of its backends';
 }
 
 /** Only tokens have groups, claims and issuers; only keys have key names. */
@@ -84,7 +66,7 @@ function neverMeant({ who }: Rule, { keys, issuers }: TrustedCredentials): strin
 
 function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {
   if (Object.keys(tests).length === 0 || what.some((action) => withArguments.includes(action))) return undefined;
-  return `looks at arguments, and only ${withArguments.join(', ')} have any`;
+  return `tests arguments, which only ${withArguments.join(', ')} have`;
 }
 
 function halfDenied({ effect, on }: Rule): string | undefined {

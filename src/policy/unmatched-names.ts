@@ -8,10 +8,13 @@ import { isMerged } from '../catalog/name-resolver.ts';
 import type { ListView } from '../catalog/view.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Warn } from '../observe/ports.ts';
+import { compileGlob } from './glob.ts';
 import { NameSet } from './names.ts';
-import { type NamedList as List, missingName, outrightNames } from './review.ts';
 import type { PolicySettings, Rule } from './rules.ts';
 import { encodePlainly } from './spellings.ts';
+
+/** Lists whose entries have names. URIs are left out: templates may expand to them. */
+type List = 'tools' | 'prompts';
 
 /** A name for which it is not yet known whether an entry exists. */
 interface Sought {
@@ -85,7 +88,7 @@ export class UnmatchedNames {
       if (!isWhole) return true;
       for (const { path } of concerned) unread.delete(path);
       if (unread.size > 0) return true;
-      this.#warn('a rule names what no backend has', { rule, why: missingName(written, list) });
+      this.#warn('a rule names an item that no backend has', { rule, why: missingName(written, list) });
       return false;
     });
   }
@@ -115,4 +118,19 @@ function reachOf({ on }: Rule, paths: readonly string[]): readonly string[] {
   if (on.endpoints === undefined) return paths;
   const endpoints = new NameSet(on.endpoints, 'path');
   return paths.filter((path) => endpoints.has(path) === 'yes');
+}
+
+/** The names in a rule that are not patterns, as written and as meant. A pattern may be meant for future entries. */
+export function outrightNames(
+  { on }: Rule,
+  list: List,
+): readonly { readonly written: string; readonly name: string }[] {
+  return (on[list] ?? []).flatMap((written) => {
+    const glob = compileGlob(written, 'name');
+    return typeof glob === 'string' || glob.form !== 'exact' ? [] : [{ written, name: glob.prefix }];
+  });
+}
+
+export function missingName(written: string, list: List): string {
+  return `names \`${written}\`, which is not among the ${list}`;
 }

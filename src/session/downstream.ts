@@ -116,9 +116,8 @@ export class StreamsDownstream implements Downstream {
 
   /** Creates the stream of a POST, before anything is sent on it. */
   open(): Stream {
-    const { sessionId, tag, polls } = this.#facts;
-    const id = `${tag}.${++this.#count}`;
-    const stream = new Stream({ id, sessionId, polls }, this.#log, (ended) => this.#keepEnded(ended));
+    const id = `${this.#facts.tag}.${++this.#count}`;
+    const stream = new Stream(id, this.#facts, this.#log, (ended) => this.#keepEnded(ended));
     this.#streams.set(stream.id, stream);
     return stream;
   }

@@ -6,19 +6,13 @@
 
 import type { Connection, ResumableStream, Urgency } from '../exchange/outlet.ts';
 import type { EventLog } from '../store/ports.ts';
+import type { StreamsFacts } from './downstream.ts';
 
 const separator = '-';
 const nothing = new Uint8Array(0);
 
-export interface StreamFacts {
-  /** Unique within its session. */
-  readonly id: string;
-  readonly sessionId: string;
-  /** Whether the client's revision has priming events, and connections that are closed for polling. */
-  readonly polls: boolean;
-}
-
 export class Stream implements ResumableStream {
+  /** Unique within its session. */
   readonly id: string;
   readonly #log: EventLog;
   /** The key of the events in the log: stream ids are unique within their session only. */
@@ -29,10 +23,10 @@ export class Stream implements ResumableStream {
   readonly #polls: boolean;
   readonly #onEnd: (stream: Stream) => void;
 
-  constructor(facts: StreamFacts, log: EventLog, onEnd: (stream: Stream) => void) {
-    this.id = facts.id;
-    this.#polls = facts.polls;
-    this.#logKey = `${facts.sessionId}/${facts.id}`;
+  constructor(id: string, { sessionId, polls }: StreamsFacts, log: EventLog, onEnd: (stream: Stream) => void) {
+    this.id = id;
+    this.#polls = polls;
+    this.#logKey = `${sessionId}/${id}`;
     this.#log = log;
     this.#onEnd = onEnd;
   }

@@ -9,7 +9,7 @@ import type { ClientFacts, ServerRequest, ServerRequestReply } from '../exchange
 import type { Clock } from '../exchange/clock.ts';
 import { missingFor } from '../wire/capabilities.ts';
 import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
-import type { ObjectSpan, Response } from '../wire/message.ts';
+import type { Response } from '../wire/message.ts';
 import { isObject, slice, valueAt } from '../wire/values.ts';
 
 export interface ServerRequestLimits {
@@ -19,18 +19,10 @@ export interface ServerRequestLimits {
   readonly asksPerSession: number;
 }
 
-interface OpenRequest {
-  finish(reply: ServerRequestReply): void;
-}
-
 /** A URL elicitation has an id in 2025-11-25, and none in the following revision: such a request gets one here. */
 function isUnnamedVisit(method: string, value: unknown): boolean {
   if (method !== 'elicitation/create' || !isObject(value)) return false;
   return value.mode === 'url' && !Object.hasOwn(value, 'elicitationId');
-}
-
-function withElicitationId(bytes: Uint8Array, params: ObjectSpan, id: string): Uint8Array {
-  return rewrite(bytes, params, { set: { elicitationId: JSON.stringify(id) } });
 }
 
 /** Sends a message to the client, on the stream that the server request belongs to. */
@@ -43,7 +35,7 @@ export class SessionServerRequests {
   readonly #client: ClientFacts;
   readonly #limits: ServerRequestLimits;
   readonly #clock: Clock;
-  readonly #waiting = new Map<string, OpenRequest>();
+  readonly #waiting = new Map<string, (reply: ServerRequestReply) => void>();
   #last = 0;
 
   constructor(client: ClientFacts, limits: ServerRequestLimits, clock: Clock) {
@@ -87,16 +79,14 @@ export class SessionServerRequests {
       takeBack();
       ask.answer({ failure: new Failure('ask_timeout') });
     });
-    this.#waiting.set(key, {
-      finish: (reply) => {
-        forget();
-        ask.answer(reply);
-      },
+    this.#waiting.set(key, (reply) => {
+      forget();
+      ask.answer(reply);
     });
     let put: Raw | undefined = older === undefined ? params && slice(bytes, params) : JSON.stringify(older);
     if (params !== undefined && isUnnamedVisit(method, value)) {
       const elicitationId = `bascule-${id}`;
-      put = withElicitationId(bytes, params, elicitationId);
+      put = rewrite(bytes, params, { set: { elicitationId: JSON.stringify(elicitationId) } });
       named?.(elicitationId);
     }
     route(requestBytes(id, method, put));
@@ -110,9 +100,9 @@ export class SessionServerRequests {
 
   /** False where no server request waits for this response: it is late, or was never requested. */
   answer(response: Response): boolean {
-    const waiting = response.id && this.#waiting.get(response.id.key);
-    if (waiting === undefined) return false;
-    waiting.finish(
+    const finish = response.id && this.#waiting.get(response.id.key);
+    if (finish === undefined) return false;
+    finish(
       response.kind === 'result'
         ? { result: slice(response.bytes, response.result) }
         : { error: slice(response.bytes, response.error) },
@@ -122,6 +112,6 @@ export class SessionServerRequests {
 
   /** The client is gone. */
   abandon(failure: Failure): void {
-    for (const waiting of [...this.#waiting.values()]) waiting.finish({ failure });
+    for (const finish of [...this.#waiting.values()]) finish({ failure });
   }
 }

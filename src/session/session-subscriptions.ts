@@ -2,15 +2,10 @@
  * The resources that a legacy session subscribed to, by the client's URI of each. They are kept until the client
  * unsubscribes or the session ends, so their number and bytes are limited.
  */
+import type { Origin } from '../catalog/names.ts';
 import { checkUri, type SubscriptionLimits, tooManyBytes, tooManySubscriptions } from '../subscriptions/limits.ts';
 
-/** The backend of a resource, and the resource's name there. */
-interface SubscribedOrigin {
-  readonly backend: string;
-  readonly name: string;
-}
-
-interface SubscribedEntry extends SubscribedOrigin {
+interface SubscribedEntry extends Origin {
   readonly bytes: number;
   /** The backend has answered with a result. */
   isAgreed: boolean;
@@ -31,7 +26,7 @@ export class SessionSubscriptions {
    * Reserves the entry before the backend is asked, because the first update may come with its response. Returns what
    * to call when the request is over: a subscription that the backend refused is removed. Throws at the limit.
    */
-  reserve(address: string, { backend, name }: SubscribedOrigin): (isAgreed: boolean) => void {
+  reserve(address: string, { backend, name }: Origin): (isAgreed: boolean) => void {
     const known = this.#entries.get(address);
     if (known !== undefined) return this.#asked(address, known);
     const { subscriptionsPerClient, subscriptionBytesPerClient } = this.#limits;

@@ -17,7 +17,7 @@ import type { SubscriptionLimits } from '../subscriptions/limits.ts';
 import type { UpstreamSubscription } from '../subscriptions/upstream-subscription.ts';
 import { forwarded, notificationBytes } from '../wire/compose.ts';
 import { isWanted } from '../wire/log-level.ts';
-import type { Id, Notification, Response } from '../wire/message.ts';
+import type { Id, Notification } from '../wire/message.ts';
 import { changedList, type ListKind } from '../wire/subscription-filter.ts';
 import { type Downstream, questionKey } from './downstream.ts';
 import { type ServerRequestLimits, SessionServerRequests } from './open-server-requests.ts';
@@ -63,6 +63,14 @@ export class Session {
   denyAsk: ((backend: string, ask: ServerRequest) => Failure | undefined) | undefined;
   /** Whether the client may receive a notification. Absent where it may receive all. */
   mayHear: ((backend: string, said: Notification) => boolean) | undefined;
+  /** For exchanges of this session, when they are settled. */
+  readonly settled = (exchange: Exchange): void => {
+    this.inflight.remove(exchange);
+    this.touch();
+    this.onSettled?.();
+  };
+  /** Called whenever an exchange of this session is settled. */
+  onSettled: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #changes: Changes<string, Uint8Array>;
   readonly #endings: (() => void)[] = [];
@@ -162,11 +170,6 @@ export class Session {
   /** Whether the client's log level admits it, and the client's revision has it. */
   hears(notification: Notification): boolean {
     return isWanted(notification, this.logLevel) && knowsNotification(this.client.revision, notification.method);
-  }
-
-  /** The client's response to a server request. Dropped where none waits for it. */
-  answer(response: Response): boolean {
-    return this.asks.answer(response);
   }
 
   cancel(id: Id, reason: string | undefined): void {

@@ -20,3 +20,10 @@ export class StoreError extends Error {
     this.kind = kind;
   }
 }
+
+export function fullDisk(path: string, cause: unknown): StoreError {
+  return new StoreError('full', `there is no space left for ${path}: free some space on its disk`, cause);
+}
+
+/** Reports what fails in the background, to operators. */
+export type StoreWarn = (text: string, facts: Readonly<Record<string, unknown>>) => void;

@@ -33,7 +33,7 @@ export function checkRecord(collection: string, key: string, value: string): voi
   if (!canBeKey(key))
     throw new StoreError(
       'too_large',
-      `a key of ${collection} has more than ${recordLimits.keyBytes} bytes, or is no text`,
+      `a key of ${collection} has more than ${recordLimits.keyBytes} bytes, or is not text`,
     );
   if (!isText(value) || Buffer.byteLength(value) > recordLimits.valueBytes)
     throw new StoreError(

@@ -2,12 +2,9 @@
  * Records that are encrypted at rest. Each is bound to its collection and key, so a moved value does not open. Keys
  * stay in plain text, since they have to be found and listed; a caller with a secret key hashes it first.
  */
-import { StoreError } from './errors.ts';
+import { StoreError, type StoreWarn } from './errors.ts';
 import { isText, recordLimits } from './limits.ts';
 import type { Records, Seal } from './ports.ts';
-
-/** For operators. */
-export type StoreWarn = (text: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** The limit of a record without the overhead of nonce, tag and base64. */
 export const sealedValueBytes = Math.floor((recordLimits.valueBytes * 3) / 4) - 28;
@@ -16,11 +13,7 @@ export const sealedValueBytes = Math.floor((recordLimits.valueBytes * 3) / 4) - 
 const ROUNDS = 100;
 
 /** A value that does not open counts as absent. Warns once per collection: with a wrong key no value opens. */
-export function sealedRecords(records: Records, seal: Seal, warn: StoreWarn): Records {
-  return new SealedRecords(records, seal, warn);
-}
-
-class SealedRecords implements Records {
+export class SealedRecords implements Records {
   readonly #records: Records;
   readonly #seal: Seal;
   readonly #warn: StoreWarn;
@@ -89,7 +82,7 @@ class SealedRecords implements Records {
     const value = this.#seal.open(sealed, contextOf(collection, key));
     if (value === undefined && !this.#warned.has(collection)) {
       this.#warned.add(collection);
-      this.#warn('a record does not open and counts as absent: it was changed, or the key is another one', {
+      this.#warn('a record cannot be decrypted and is treated as absent: it was modified, or sealed with another key', {
         collection,
       });
     }

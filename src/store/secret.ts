@@ -27,7 +27,7 @@ export function loadSecret({ configured, dir }: SecretSource): string {
   if (configured !== undefined) return configured;
   const path = join(dir, 'key');
   prepareDirectory(dir);
-  return read(path) ?? make(path) ?? read(path) ?? fail(path, new Error('it vanished'));
+  return read(path) ?? make(path) ?? read(path) ?? fail(path, new Error('it was removed meanwhile'));
 }
 
 function read(path: string): string | undefined {
@@ -40,18 +40,18 @@ function read(path: string): string | undefined {
   }
   try {
     const about = fstatSync(file);
-    if (!about.isFile()) return fail(path, new Error('it is no file'));
+    if (!about.isFile()) return fail(path, new Error('it is not a file'));
     // Windows has no such permissions.
     if (process.platform !== 'win32' && (about.mode & OTHERS) !== 0)
       throw new StoreError(
         'exposed',
-        `${path} can be read by other users: make sure that nobody has, then close it with chmod 600; otherwise remove it, and all who were authorized authorize again`,
+        `${path} can be read by other users. If no other user has read it, run chmod 600 on it. Otherwise remove it; then all users have to authorize again`,
       );
     const secret = about.size > MOST_CHARACTERS ? '' : readFileSync(file, 'utf8').trim();
     if (secret.length >= LEAST_CHARACTERS) return secret;
     throw new StoreError(
       'foreign',
-      `${path} has no key: restore it from a copy, or remove it, and all who were authorized authorize again`,
+      `${path} has no key: restore it from a backup, or remove it; then all users have to authorize again`,
     );
   } finally {
     closeSync(file);
@@ -89,7 +89,7 @@ function fail(path: string, error: unknown): never {
   const why = error instanceof Error ? error.message : 'unknown';
   throw new StoreError(
     'unusable',
-    `${path} cannot be read or made: ${why}. Configure seal.key, or another directory`,
+    `${path} cannot be read or created: ${why}. Set seal.key, or another store.dir`,
     error,
   );
 }

@@ -1,5 +1,9 @@
-/** Limits of a client's subscriptions. Unlike the rest of a request, URIs are kept as long as a session or stream. */
+/**
+ * Limits of a client's subscriptions and of its listen streams. Unlike the rest of a request, URIs are kept as long as
+ * a session or stream.
+ */
 import { Failure } from '../errors/failure.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { Request } from '../wire/message.ts';
 import { readFilter } from '../wire/subscription-filter.ts';
 
@@ -15,7 +19,7 @@ const URI_BYTES = 8 * 1024;
 export function checkUri(uri: string): number {
   const bytes = Buffer.byteLength(uri);
   if (bytes <= URI_BYTES) return bytes;
-  const message = `The address to subscribe to has ${bytes} bytes, and may have ${URI_BYTES}: use a shorter one`;
+  const message = `The URI to subscribe to has ${bytes} bytes; at most ${URI_BYTES} are allowed: use a shorter one`;
   throw new Failure('uri_too_long', { message });
 }
 
@@ -38,6 +42,31 @@ export function tooManySubscriptions({ subscriptionsPerClient }: SubscriptionLim
 
 export function tooManyBytes({ subscriptionBytesPerClient }: SubscriptionLimits): Failure {
   return new Failure('too_many_subscriptions', {
-    message: `The addresses that a client subscribes to may have ${subscriptionBytesPerClient} bytes together: unsubscribe from some first`,
+    message: `The URIs that a client subscribes to may have ${subscriptionBytesPerClient} bytes in total: unsubscribe from some first`,
   });
+}
+
+/** Counts the open `subscriptions/listen` streams of each principal, up to `limits.listenStreams`. */
+export class ListenSlots {
+  readonly #most: number;
+  readonly #open = new Map<string, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Reserves a slot, or throws. Call the returned function when the stream is over; a second call does nothing. */
+  take({ key }: Principal): () => void {
+    const open = this.#open.get(key) ?? 0;
+    if (open >= this.#most) throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
+    this.#open.set(key, open + 1);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = (this.#open.get(key) ?? 1) - 1;
+      if (left === 0) this.#open.delete(key);
+      else this.#open.set(key, left);
+    };
+  }
 }

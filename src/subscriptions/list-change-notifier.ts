@@ -11,7 +11,7 @@ import { ourselves } from '../exchange/own-call.ts';
 import type { Backend, BackendState, Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { systemPermit } from '../policy/permit.ts';
-import type { Backends } from '../upstream/backends.ts';
+import type { CurrentBackends } from '../upstream/backends.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { changedList, isEmpty, type ListKind, listKinds, offeredLists } from '../wire/subscription-filter.ts';
 import { UpstreamSubscription } from './upstream-subscription.ts';
@@ -45,14 +45,14 @@ interface Watch {
 }
 
 export class ListChangeNotifier {
-  readonly #backends: Backends;
+  readonly #currentGeneration: CurrentBackends;
   readonly #listCache: ListCache;
   readonly #clock: Clock;
   readonly #hearers = new Set<Hearer>();
   readonly #watches = new Map<string, Watch>();
 
-  constructor(backends: Backends, listCache: ListCache, clock: Clock) {
-    this.#backends = backends;
+  constructor(currentGeneration: CurrentBackends, listCache: ListCache, clock: Clock) {
+    this.#currentGeneration = currentGeneration;
     this.#listCache = listCache;
     this.#clock = clock;
   }
@@ -73,7 +73,7 @@ export class ListChangeNotifier {
 
   /** Watches a backend from the first read of its lists on. */
   watch(name: string): void {
-    const backend = this.#backends.get(name);
+    const backend = this.#currentGeneration.now.backends.get(name);
     if (backend === undefined || backend.ownOf !== undefined) return;
     const watch = this.#watches.get(name) ?? this.#watch(name, backend, undefined);
     watch.isKept = true;
@@ -90,10 +90,10 @@ export class ListChangeNotifier {
   #watchFor(hearer: Hearer): void {
     const { place, principal, watches } = hearer;
     for (const name of place.backends) {
-      const backend = this.#backends.of(name, principal);
+      const backend = this.#currentGeneration.now.backends.of(name, principal);
       if (backend === undefined) continue;
       // Where principals present credentials of their own, each has a watch of its own.
-      const isOwn = this.#backends.get(name)?.ownOf !== undefined;
+      const isOwn = this.#currentGeneration.now.backends.get(name)?.ownOf !== undefined;
       const key = isOwn ? keyOf(name, principal.key) : name;
       const watch = this.#watches.get(key) ?? this.#watch(key, backend, isOwn ? principal.key : undefined);
       if (watches.has(watch)) continue;

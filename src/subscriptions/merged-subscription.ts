@@ -2,6 +2,7 @@
  * A modern client's `subscriptions/listen` at an endpoint with several backends: one stream to the client, and one to
  * each backend that has something to report.
  */
+import type { Origin } from '../catalog/names.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
@@ -39,7 +40,7 @@ export interface SubscriptionSources {
   /** Reports changes at modern backends, and backends that come and go. */
   hear(hear: HearChange, gone: (backend: string) => void): () => void;
   /** The backend that has the resource, and the resource's URI there. Rejects with a Failure. */
-  locate(uri: string): Promise<{ readonly backend: string; readonly name: string }>;
+  locate(uri: string): Promise<Origin>;
   isModern(backend: string): Promise<boolean>;
   /** A session of a legacy backend to receive notifications from. */
   watch(backend: string): Promise<WatchedSession>;

@@ -9,8 +9,8 @@ import type { Clock } from '../exchange/clock.ts';
 import { ownRequest } from '../exchange/own-call.ts';
 import { notificationBytes, rewrite } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
 import { admits, filterOf, isEmpty, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
 
 /** Pauses before a broken stream is opened again; the last one repeats. */
 const RETRY_MS = [500, 2_000, 10_000, 30_000] as const;
@@ -76,7 +76,10 @@ export class UpstreamSubscription {
       throw failure;
     }
     this.#forget(uri);
-    throw new Failure('resource_not_found', { message: 'The backend does not tell of this resource', data: { uri } });
+    throw new Failure('resource_not_found', {
+      message: 'The backend does not support a subscription to this resource',
+      data: { uri },
+    });
   }
 
   unsubscribe(uri: string): void {

@@ -1,13 +1,13 @@
-/** The current backends by name. A reload adds and removes some; each lookup sees the current set. */
+/** The backends of one generation, by name. */
 
 import type { Backend } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 
 export class Backends implements Iterable<Backend> {
-  readonly #byName = new Map<string, Backend>();
+  readonly #byName: ReadonlyMap<string, Backend>;
 
-  constructor(backends: Iterable<Backend> = []) {
-    for (const backend of backends) this.set(backend);
+  constructor(backends: readonly Backend[]) {
+    this.#byName = new Map(backends.map((backend) => [backend.name, backend]));
   }
 
   /** The backend that all principals share. */
@@ -24,16 +24,12 @@ export class Backends implements Iterable<Backend> {
     return backend?.ownOf === undefined ? backend : backend.ownOf(principal);
   }
 
-  /** Replaces the backend of the same name. */
-  set(backend: Backend): void {
-    this.#byName.set(backend.name, backend);
-  }
-
-  delete(name: string): void {
-    this.#byName.delete(name);
-  }
-
   [Symbol.iterator](): Iterator<Backend> {
     return this.#byName.values();
   }
+}
+
+/** For services that outlive a generation: they look a backend up in the generation that is current at the moment. */
+export interface CurrentBackends {
+  readonly now: { readonly backends: Backends };
 }

@@ -94,6 +94,6 @@ export class Behind {
 function leadsBackFailure(): Failure {
   return new Failure('backend_unavailable', {
     message: `${failures.backend_unavailable.message}: it leads back to this gateway`,
-    cure: 'one of the gateways behind it has this one as a backend: take one of them out of the config of the other',
+    cure: 'a gateway behind it has this gateway as a backend: remove one of them from the config of the other',
   });
 }

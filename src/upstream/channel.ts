@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
+import type { Reception } from './reception.ts';
 
 /** A request from us to the backend. */
 export interface Outgoing {
@@ -12,6 +13,8 @@ export interface Outgoing {
   readonly id: string;
   /** Mirrored headers, version header, session header. Channels without headers ignore them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The response stays open until one side ends it, so it must not take the place of a call. */
+  readonly longLived?: boolean;
 }
 
 /**
@@ -45,17 +48,6 @@ export interface Pending {
   abort(): void;
 }
 
-/**
- * What a message was, for the flood budget and for finding idle processes:
- * - `answer`: to a request of ours, aborted ones included.
- * - `call`: progress or a log message of a running call.
- * - `late`: progress of an aborted call. Uses the budget of `call`, and does not count as activity.
- * - `session`: forwarded to the client of the session. Unsolicited.
- * - `none`: answered here, dropped, or a log message outside of calls, which is forwarded anyway. Unsolicited, and not
- *   counted as activity: a process that writes nothing else is idle.
- */
-export type Reception = 'answer' | 'call' | 'late' | 'session' | 'none';
-
 /** Receives what belongs to no request. */
 export interface ChannelSink {
   /**
@@ -82,12 +74,12 @@ export interface Channel {
   /**
    * Opens the backend's standalone stream where it has one (legacy GET). Its messages arrive as strays. The channel
    * re-opens it with `Last-Event-ID` for as long as the channel lives; a 405 means that there is none. A channel that
-   * receives these messages anyway does nothing. Resolves when the backend has answered, with anything, or can no
+   * receives these messages anyway has no such method. Resolves when the backend has answered, with anything, or can no
    * longer answer; never rejects.
    */
-  listen(headers: Readonly<Record<string, string>>, listener: StandaloneListener): Promise<void>;
-  /** Ends a legacy HTTP session (DELETE) where the headers name one; ends nothing else. */
-  forget(headers: Readonly<Record<string, string>>): Promise<void>;
+  listen?(headers: Readonly<Record<string, string>>, listener: StandaloneListener): Promise<void>;
+  /** Ends a legacy HTTP session (DELETE). Absent where the channel is the session, which ends with `close`. */
+  forget?(headers: Readonly<Record<string, string>>): Promise<void>;
   /** While `wanted` returns true, the process is not ended for being idle. Absent where the channel has no process. */
   keepWhile?(wanted: () => boolean): void;
   close(): Promise<void>;
@@ -118,4 +110,27 @@ export interface ChannelNotes {
    * The backend sends too much outside of calls: it was paused for a while, or ended. `where`: which pipe or stream.
    */
   flood(stage: 'paused' | 'ended', where: string): void;
+}
+
+export type OddKind =
+  /** A JSON-RPC request from a modern backend: the revision forbids it. */
+  | 'forbidden_request'
+  /** A notification that belongs to no call, or whose call is over. */
+  | 'unattributed'
+  /** A second server request under the id of an open one. */
+  | 'duplicate_ask'
+  /** A notification or response of ours that the backend did not accept. */
+  | 'not_taken'
+  /** The backend has not answered a probe for long. */
+  | 'slow'
+  /** An exception in a handler: a fault of ours, survived. */
+  | 'fault';
+
+/** Irregularities that the adapters survived. */
+export interface BackendNotes extends ChannelNotes {
+  odd(kind: OddKind, text: string, cause?: unknown): void;
+  /** The backend refused one of the principals that have accounts of their own there. */
+  refused(failure: Failure): void;
+  /** A stream was not opened, because `most` streams are open, which is the limit. */
+  streamsFull(most: number): void;
 }

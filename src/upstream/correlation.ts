@@ -1,9 +1,11 @@
 /** Requests on a channel that all requests share: matches each response to its request by id. */
 import { Failure } from '../errors/failure.ts';
+import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { Id, Notification, Request, Response } from '../wire/message.ts';
 import { idIn } from '../wire/values.ts';
-import type { ChannelNotes, HttpFacts, Pending, Reception, RequestSink } from './channel.ts';
+import type { ChannelNotes, HttpFacts, Pending, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
+import type { Reception } from './reception.ts';
 
 /** Receives one response. Only responses are found by id. */
 export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
@@ -11,7 +13,10 @@ export type AnswerSink = Pick<RequestSink, 'answered' | 'failed'>;
 /** Aborted requests whose responses may still arrive. Several times `callsPerBackend`; the oldest is dropped first. */
 const ABANDONED = 1024;
 
-export class AwaitedAnswer implements Pending {
+export class AwaitedAnswer implements Pending, ListMember {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   readonly id: string;
   readonly sink: AnswerSink;
   readonly #all: Correlation;
@@ -33,7 +38,11 @@ export class AwaitedAnswer implements Pending {
 
 export class Correlation {
   readonly #notes: ChannelNotes;
-  readonly #waiting = new Map<string, AwaitedAnswer>();
+  /**
+   * In the order of requests, which is about the order of responses, so the one that a response is for is found near
+   * the beginning.
+   */
+  readonly #waiting = new LinkedList<AwaitedAnswer>();
   readonly #abandoned = new Set<string>();
   readonly #emptied: (() => void) | undefined;
 
@@ -49,16 +58,15 @@ export class Correlation {
 
   /** Throws a Failure where the id is already in flight. */
   add(id: string, sink: AnswerSink): AwaitedAnswer {
-    if (this.#waiting.has(id)) throw new Failure('internal_error', { cause: 'an id is used twice' });
+    if (this.#find(id) !== undefined) throw new Failure('internal_error', { cause: 'an id is used twice' });
     const waiting = new AwaitedAnswer(this, id, sink);
-    this.#waiting.set(id, waiting);
+    this.#waiting.add(waiting);
     return waiting;
   }
 
   /** Removes the request. False where it was already removed. */
   take(waiting: AwaitedAnswer): boolean {
-    if (this.#waiting.get(waiting.id) !== waiting) return false;
-    this.#waiting.delete(waiting.id);
+    if (!this.#waiting.remove(waiting)) return false;
     if (this.#waiting.size === 0) this.#emptied?.();
     return true;
   }
@@ -77,7 +85,7 @@ export class Correlation {
    */
   answer(message: Response): Reception {
     const key = message.id?.key ?? '';
-    const waiting = this.#waiting.get(key);
+    const waiting = this.#find(key);
     if (waiting !== undefined && this.take(waiting)) {
       waiting.sink.answered(message, undefined);
       return 'answer';
@@ -91,6 +99,10 @@ export class Correlation {
     return reception === 'none' && this.#isLate(message) ? 'late' : reception;
   }
 
+  #find(key: string): AwaitedAnswer | undefined {
+    return this.#waiting.find(({ id }) => id === key);
+  }
+
   #isLate(message: Notification | Request): boolean {
     if (message.method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
     const token = idIn(message, 'progressToken');
@@ -99,12 +111,12 @@ export class Correlation {
 
   /** False where no request with that id is open. */
   fail({ key }: Id, failure: Failure): boolean {
-    const waiting = this.#waiting.get(key);
+    const waiting = this.#find(key);
     waiting?.fail(failure);
     return waiting !== undefined;
   }
 
   failAll(failure: Failure): void {
-    for (const waiting of [...this.#waiting.values()]) waiting.fail(failure);
+    for (const waiting of this.#waiting.members()) waiting.fail(failure);
   }
 }

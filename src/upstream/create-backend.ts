@@ -6,11 +6,11 @@ import type { Principal } from '../identity/principal.ts';
 import type { CredentialProvider } from '../oauth/client/credential-provider.ts';
 import { VIA, writeVia } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
+import type { Connector, TransportWay } from './backend-options.ts';
 import { Backoff } from './backoff.ts';
 import { Behind } from './behind.ts';
-import type { Connector, TransportWay } from './connector.ts';
+import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
-import type { BackendNotes } from './events.ts';
 import { FloodBudget } from './flood-meter.ts';
 import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
 import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
@@ -173,7 +173,7 @@ function httpConnector(
   const { via } = options;
   const headers = via === undefined ? config.headers : { ...config.headers, [VIA]: writeVia([via.own, ...via.outer]) };
   const told = (via: string) => behind.heard(via);
-  const shared = { url, pools, headers: () => headers, flood, clock, notes, told };
+  const shared = { url, pools, headers, flood, clock, notes, told };
   const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
   const streamable: TransportWay = {
     transport: 'http',

@@ -1,8 +1,10 @@
 /**
- * Time limits of calls. One coarse timer serves all calls: a timer per call would cost more than the call's other
- * bookkeeping, and a quarter of a second more makes no difference to a limit of seconds.
+ * The running calls of one session, and their time limits. One coarse timer serves all calls: a timer per call would
+ * cost more than the call's other bookkeeping, and a quarter of a second more makes no difference to a limit of
+ * seconds.
  */
 import type { Clock as FullClock } from '../exchange/clock.ts';
+import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 
 export type TimerClock = Pick<FullClock, 'now' | 'after'>;
 
@@ -20,7 +22,8 @@ export interface DeadlineLimits {
 export type ExceededLimit = keyof DeadlineLimits;
 
 /** What the timer needs to know of a call. */
-export interface TimedCall {
+export interface TimedCall extends ListMember {
+  /** Infinite until the request is sent: no limit applies before. */
   readonly startedAt: number;
   /** When something last arrived for the call; `startedAt` until then. */
   readonly heardAt: number;
@@ -49,55 +52,49 @@ export function exceeded(call: TimedCall, now: number, limits: DeadlineLimits): 
   return undefined;
 }
 
-export class Deadlines {
+export class Deadlines<C extends TimedCall = TimedCall> extends LinkedList<C> {
+  readonly clock: TimerClock;
   readonly #limits: DeadlineLimits;
-  readonly #clock: TimerClock;
-  readonly #calls = new Set<TimedCall>();
   #stopTimer: (() => void) | undefined;
   #sweptAt = 0;
 
   constructor(limits: DeadlineLimits, clock: TimerClock) {
+    super();
     this.#limits = limits;
-    this.#clock = clock;
+    this.clock = clock;
   }
 
-  now(): number {
-    return this.#clock.now();
-  }
-
-  watch(call: TimedCall): void {
-    this.#calls.add(call);
+  /** Watches the call until it is removed. */
+  watch(call: C): void {
+    this.add(call);
     if (this.#stopTimer === undefined) this.#arm();
-  }
-
-  forget(call: TimedCall): void {
-    this.#calls.delete(call);
   }
 
   /** The timer keeps running until a sweep finds no calls: calls come and go faster than timers are made. */
   #arm(): void {
-    this.#sweptAt = this.#clock.now();
-    this.#stopTimer = this.#clock.after(SWEEP_MS, () => {
+    this.#sweptAt = this.clock.now();
+    this.#stopTimer = this.clock.after(SWEEP_MS, () => {
       this.#stopTimer = undefined;
       this.#sweep();
-      if (this.#calls.size > 0 && this.#stopTimer === undefined) this.#arm();
+      if (this.size > 0 && this.#stopTimer === undefined) this.#arm();
     });
   }
 
   #sweep(): void {
-    const now = this.#clock.now();
-    for (const call of this.#calls) {
+    const now = this.clock.now();
+    for (const call of this.members()) {
+      // It waits to be sent: no limit applies yet, and its server requests take no time off a limit.
+      if (call.startedAt === Number.POSITIVE_INFINITY) continue;
       if (call.asking > 0) call.askingMs += now - Math.max(this.#sweptAt, call.startedAt);
       const limit = exceeded(call, now, this.#limits);
-      if (limit === undefined) continue;
-      this.#calls.delete(call);
-      call.timedOut(limit);
+      // The end of one call may have ended others.
+      if (limit !== undefined && this.remove(call)) call.timedOut(limit);
     }
   }
 
   close(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    this.#calls.clear();
+    this.clear();
   }
 }

@@ -2,9 +2,9 @@
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { ResultResponse } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { valueAt } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -64,9 +64,11 @@ export function readInitialize({ bytes, result }: ResultResponse, spoken: readon
 /** The backend may choose any legacy revision that its profile allows, not only the one we proposed. */
 function legacyRevision(version: unknown, spoken: readonly Revision[]): Revision {
   if (!isRevision(version) || era(version) !== 'legacy') {
-    throw new Failure('backend_invalid', { message: 'The backend agreed on no legacy revision that is known here' });
+    throw new Failure('backend_invalid', {
+      message: 'The backend negotiated a legacy revision that the gateway does not know',
+    });
   }
   if (spoken.includes(version)) return version;
-  const message = `The backend agreed on ${version}, which its profile does not have`;
+  const message = `The backend negotiated ${version}, which its profile does not allow`;
   throw new Failure('backend_invalid', { message });
 }

@@ -1,15 +1,48 @@
 /**
- * Writes a client's request in the form of the backend's era. The bytes of the client's `params` stay. Only the
- * progress token and the core `_meta` keys change, because each hop writes its own.
+ * Writes a client's request in the form of the backend's era, under an id of ours. The bytes of the client's `params`
+ * stay. Only the progress token and the core `_meta` keys change, because each hop writes its own.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta
  */
+import { randomBytes } from 'node:crypto';
 import type { CallRequest } from '../exchange/call.ts';
 import { forUpstream } from '../wire/capabilities.ts';
-import { concat, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
-import type { ObjectSpan, Request, Span } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
-import type { Revision } from '../wire/revisions.ts';
+import { concat, notificationBytes, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
+import type { ObjectSpan, Request } from '../wire/message.ts';
+import { type Revision, revisions } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
+
+/** Base64url: 6 bits a character, 96 bits in all. Some servers accept only letters, digits, `-` and `_`. */
+const LENGTH = 16;
+/** Ids drawn at once: asking the system for random bytes is the expensive part. */
+const DRAWN = 64;
+
+let drawn = '';
+let used = 0;
+
+/**
+ * Ids of our requests to backends, which also serve as our progress tokens. Each is random: several callers, and
+ * several gateway processes, can share one process or session of a backend, and a caller that could guess the id of
+ * another caller's request could make the backend answer it. Ids are never reused, so a late answer matches no request.
+ * They are strings, because some servers have 32-bit integers.
+ */
+export class Ids {
+  /** The JSON token of a new id. */
+  next(): string {
+    if (used === drawn.length) {
+      drawn = randomBytes((DRAWN * LENGTH * 6) / 8).toString('base64url');
+      used = 0;
+    }
+    const id = drawn.slice(used, used + LENGTH);
+    used += LENGTH;
+    return `"${id}"`;
+  }
+}
+
+/** `Id.key` of one of our ids. */
+export function keyOf(id: string): string {
+  return `s${id.slice(1, -1)}`;
+}
 
 /** Keys that are valid on one hop only. */
 const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values(metaKeys)]);
@@ -19,8 +52,7 @@ const noCapabilities = {};
 /** `_meta` of the gateway's own requests. It declares no capabilities, so no backend sends it server requests. */
 export function ownMeta(revision: Revision, info: Raw): Buffer {
   const parts: Raw[] = ['{'];
-  addModern(parts, revision, info, capabilitiesMember(noCapabilities), undefined, undefined);
-  parts.push('}');
+  addModern(parts, revision, info, noCapabilities, undefined, undefined);
   return concat(parts);
 }
 
@@ -30,8 +62,7 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
   const meta: Raw[] = ['{'];
   addKept(meta, message);
   const token = request.progress ? id : undefined;
-  addModern(meta, revision, client.info, capabilitiesMember(client.capabilities.raw), request.logLevel, token);
-  meta.push('}');
+  addModern(meta, revision, client.info, client.capabilities.raw, request.logLevel, token);
   if (round === undefined && member(message.params, 'task') === undefined) return withMeta(message, id, meta);
   const set: Record<string, Raw> = { _meta: concat(meta) };
   if (round?.inputResponses !== undefined) set.inputResponses = round.inputResponses;
@@ -42,9 +73,10 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
 /** Only modern requests have rounds. A legacy backend gets the client's answers as responses, never as parameters. */
 export function legacyRequest(request: CallRequest, id: string): Buffer {
   const { message } = request;
+  const { params } = message;
   const meta = legacyMeta(request, id);
-  const stripped = message.params?.members.some(({ key }) => ofRoundsOrTask(key)) === true;
-  if (stripped) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
+  const foreign = member(params, 'inputResponses') ?? member(params, 'requestState') ?? member(params, 'task');
+  if (foreign !== undefined) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
   return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
 }
 
@@ -82,73 +114,53 @@ function addKept(parts: Raw[], { bytes, meta }: Request): void {
   }
 }
 
+/** The protocol's own members, and the closing brace. */
 function addModern(
   parts: Raw[],
   revision: Revision,
   info: Raw | undefined,
-  capabilities: Uint8Array,
+  raw: Readonly<Record<string, unknown>>,
   logLevel: string | undefined,
   token: string | undefined,
 ): void {
-  parts.push(versionMember(revision));
+  let capabilities = capabilityMembers.get(raw);
+  if (capabilities === undefined) {
+    capabilities = Buffer.from(`,"${metaKeys.clientCapabilities}":${capabilitiesText(raw)}`);
+    capabilityMembers.set(raw, capabilities);
+  }
+  parts.push(versionMembers.get(revision) ?? '');
   if (info !== undefined) parts.push(infoKey, info);
   parts.push(capabilities);
   if (logLevel !== undefined) parts.push(`,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`);
   if (token !== undefined) parts.push(`,"progressToken":${token}`);
+  parts.push('}');
 }
 
 // Copying bytes is faster than writing text, and these go with every call.
 const infoKey = Buffer.from(`,"${metaKeys.clientInfo}":`);
-const versionMembers = new Map<Revision, Uint8Array>();
+const versionMembers = new Map<Revision, Uint8Array>(
+  revisions.map((revision) => [revision, Buffer.from(`"${metaKeys.protocolVersion}":"${revision}"`)]),
+);
+/** By declared capabilities: a session declares them once and calls often. */
 const capabilityMembers = new WeakMap<object, Uint8Array>();
-
-function versionMember(revision: Revision): Uint8Array {
-  let bytes = versionMembers.get(revision);
-  if (bytes === undefined) {
-    bytes = Buffer.from(`"${metaKeys.protocolVersion}":"${revision}"`);
-    versionMembers.set(revision, bytes);
-  }
-  return bytes;
-}
-
-/** Cached, because a session declares its capabilities once and calls often. */
-function capabilitiesMember(raw: Readonly<Record<string, unknown>>): Uint8Array {
-  let bytes = capabilityMembers.get(raw);
-  if (bytes === undefined) {
-    bytes = Buffer.from(`,"${metaKeys.clientCapabilities}":${capabilitiesText(raw)}`);
-    capabilityMembers.set(raw, bytes);
-  }
-  return bytes;
-}
 
 /** The capabilities that we declare on a client's behalf. */
 export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(forUpstream(raw));
 }
 
-/** Replaces id and `_meta` in one copy, since every call to a modern backend passes here. */
-function withMeta(message: Request, id: string, meta: readonly Raw[]): Buffer {
+/** Replaces id and `_meta` in one copy, since every call to a modern backend passes here. Takes over `meta`. */
+function withMeta(message: Request, id: string, meta: Raw[]): Buffer {
   const { bytes, params } = message;
   if (params === undefined) return withBody(message, id, ['{"_meta":', ...meta, '}']);
-  const { start, end, before } = metaPlace(params, message.meta);
-  const head = bytes.subarray(params.start, start);
-  const tail = bytes.subarray(end, params.end);
-  return withBody(message, id, before === '' ? [head, ...meta, tail] : [head, before, ...meta, tail]);
-}
-
-interface MetaPlace extends Span {
-  /** Text to insert before a new `_meta`. */
-  readonly before: string;
-}
-
-function metaPlace(params: ObjectSpan, meta: ObjectSpan | undefined): MetaPlace {
-  if (meta !== undefined) return { start: meta.start, end: meta.end, before: '' };
   // A `_meta` that is no object means nothing, and would hide ours.
-  const odd = member(params, '_meta');
-  if (odd !== undefined) return { start: odd.start, end: odd.end, before: '' };
+  const old = message.meta ?? member(params, '_meta');
   const last = params.members.at(-1);
-  const at = last === undefined ? params.start + 1 : last.end;
-  return { start: at, end: at, before: last === undefined ? '"_meta":' : ',"_meta":' };
+  if (old === undefined) meta.unshift(last === undefined ? '"_meta":' : ',"_meta":');
+  const at = old?.start ?? last?.end ?? params.start + 1;
+  meta.unshift(bytes.subarray(params.start, at));
+  meta.push(bytes.subarray(old?.end ?? at, params.end));
+  return withBody(message, id, meta);
 }
 
 const noParams: ObjectSpan = { start: 0, end: 0, members: [] };
@@ -161,4 +173,10 @@ function withMembers(
 ): Buffer {
   const { bytes, params = noParams } = message;
   return withBody(message, id, [rewrite(bytes, params, { drop, set })]);
+}
+
+/** `notifications/cancelled` for a request of ours, under the id that the backend knows. */
+export function cancelledBytes(id: string, reason: string | undefined): Buffer {
+  const why = reason === undefined ? '' : `,"reason":${JSON.stringify(reason)}`;
+  return notificationBytes('notifications/cancelled', `{"requestId":${id}${why}}`);
 }

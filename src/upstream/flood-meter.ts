@@ -170,6 +170,6 @@ export class FloodMeter {
 
 /** The failure of a process or stream that was ended for flooding. */
 export function floodFailure(): Failure {
-  const cure = 'see what the backend sends (`log.level: debug`) and correct it, or raise `limits.unsolicitedMessages`';
+  const cure = 'look at what the backend sends (`log.level: debug`) and fix it, or raise `limits.unsolicitedMessages`';
   return new Failure('backend_flooding', { cure });
 }

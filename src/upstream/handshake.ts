@@ -1,14 +1,17 @@
 /** `initialize`: opens a legacy session, for a client or for a probe. */
 import { Failure } from '../errors/failure.ts';
+import type { ClientFacts } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { concat, type Raw, requestBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { member, stringAt } from '../wire/values.ts';
+import { VIA, writeVia } from '../wire/via.ts';
 import type { Channel } from './channel.ts';
+import type { TimerClock } from './deadlines.ts';
 import { readInitialize } from './discovery.ts';
+import { capabilitiesText, type Ids, keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
-import { type Ids, keyOf } from './ids.ts';
 import { type ProbeAnswer, ProbeRequest } from './question.ts';
 
 export type HandshakeHeaders = Readonly<Record<string, string>>;
@@ -34,7 +37,7 @@ export interface Agreement {
 export function newestLegacy(spoken: readonly Revision[] = revisions): Revision {
   const revision = newest(spoken, 'legacy');
   if (revision !== undefined) return revision;
-  throw new Failure('backend_invalid', { message: 'The backend has no revision that its profile has' });
+  throw new Failure('backend_invalid', { message: 'The backend supports no revision that its profile allows' });
 }
 
 /**
@@ -64,8 +67,41 @@ export function askInitialize(
   return new ProbeRequest(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
 }
 
+/** What a session for a client needs. */
+export interface AgreementOptions {
+  readonly clock: TimerClock;
+  readonly limits: { readonly firstByteMs: number };
+  /** The gateway's own `Implementation` (raw), for clients that do not identify themselves. */
+  readonly self: Raw;
+  /** Revisions that may be used. Absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
+  readonly health: HealthReporter;
+}
+
+/** Opens a session on behalf of a client. Rejects with a Failure. */
+export async function agreeFor(
+  client: ClientFacts,
+  channel: Channel,
+  ids: Ids,
+  { clock, limits, self, revisions: spoken, health }: AgreementOptions,
+  heard: (message: Notification | Request) => void,
+): Promise<Agreement> {
+  const introduction = {
+    revision: revisionFor(client.revision, spoken),
+    info: client.info ?? self,
+    capabilities: capabilitiesText(client.capabilities.raw),
+    ...(client.via && { headers: { [VIA]: writeVia(client.via) } }),
+  };
+  const question = askInitialize(channel, ids, introduction, heard);
+  const began = clock.now();
+  const answer = await question.within(limits.firstByteMs, clock);
+  question.drop();
+  reportHealth(answer, began, health);
+  return readAgreement(answer, spoken);
+}
+
 /** Reports whether the backend could be reached. An HTTP refusal reports nothing: the cause may be on our side. */
-export function reportHealth(answer: ProbeAnswer, began: number, health: HealthReporter): void {
+function reportHealth(answer: ProbeAnswer, began: number, health: HealthReporter): void {
   if (answer.kind === 'answered') health.reached();
   else if (answer.kind === 'silent') health.unreached(unanswered(), began);
   else if (answer.http === undefined) health.unreached(answer.failure, began);
@@ -86,8 +122,8 @@ function unanswered(): Failure {
   return new Failure('backend_timeout', {
     message: 'Backend timed out: it did not answer initialize',
     cure:
-      'check that it speaks MCP this way: some servers need an option such as `--stdio`; ' +
-      'a slow one needs more `limits.initializeMs`',
+      'check that it supports MCP over stdio: some servers need an option such as `--stdio`; ' +
+      'for a slow server, raise `limits.initializeMs`',
   });
 }
 
@@ -101,7 +137,7 @@ function refused(bytes: Uint8Array, text: { start: number; end: number } | undef
  */
 function checkedSession(sessionId: string | undefined): string | undefined {
   if (sessionId === undefined || /^[\x21-\x7e]+$/.test(sessionId)) return sessionId;
-  throw new Failure('backend_invalid', { message: 'The backend gave a malformed session id' });
+  throw new Failure('backend_invalid', { message: 'The backend sent a malformed session id' });
 }
 
 /** The version header is newer than sessions: 2025-06-18, basic/transports#protocol-version-header. */

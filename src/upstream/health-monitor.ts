@@ -18,6 +18,8 @@ export interface HealthMonitorOptions {
 }
 
 export class HealthMonitor implements HealthReporter {
+  /** A field, because it is read several times for every call. */
+  phase: HealthPhase = 'closed';
   readonly #options: HealthMonitorOptions;
   readonly #health: Health;
   #told: Failure | undefined;
@@ -30,21 +32,16 @@ export class HealthMonitor implements HealthReporter {
     this.#health = new Health(options.limits, options.backoff);
   }
 
-  get phase(): HealthPhase {
-    return this.#health.phase;
-  }
-
   get isDown(): boolean {
     return this.#health.down !== undefined;
   }
 
   refusal(): Failure | undefined {
-    return !this.isDown ? undefined : this.#health.refusal(this.#options.clock.now());
+    return this.#health.refusal(this.#options.clock.now());
   }
 
-  /** Called for every response to every call, so the ordinary case returns at once. */
   reached(): void {
-    if (this.#health.phase === 'closed') return;
+    if (this.phase === 'closed') return;
     this.#health.reached();
     this.#follow();
   }
@@ -81,6 +78,7 @@ export class HealthMonitor implements HealthReporter {
   }
 
   #follow(): void {
+    this.phase = this.#health.phase;
     if (this.#closed) return;
     this.#arm(this.#health.dueAt);
     const { down } = this.#health;

@@ -38,7 +38,7 @@ export class LocalRefusal extends Failure {
  * closes its backends, so the backend was removed from the config, or replaced there.
  */
 export function outOfService(): LocalRefusal {
-  return new LocalRefusal({ message: 'The backend was taken out of service' });
+  return new LocalRefusal({ message: 'The backend was removed from the config' });
 }
 
 /** For a request that an older config authorized. */
@@ -56,6 +56,8 @@ export function leftAlone(failure: Failure | undefined, retryAfterMs: number): L
 
 /** Callers of a backend report here what became of each attempt. */
 export interface HealthReporter {
+  /** While it is `closed`, `refusal` returns nothing and `reached` does nothing: callers skip both. */
+  readonly phase: HealthPhase;
   /** Why nothing may be sent now. */
   refusal(): Failure | undefined;
   /** The backend answered, with anything. */

@@ -1,41 +1,23 @@
 /** A call on a legacy session. */
 import { Failure } from '../errors/failure.ts';
-import type { CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
+import type { CallOutcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { cancelledBytes } from './cancelled.ts';
-import type { HttpFacts, Reception } from './channel.ts';
+import type { HttpFacts } from './channel.ts';
 import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
-import { type CallHost, RunningCall } from './running.ts';
+import { cancelledBytes } from './envelope.ts';
+import type { LegacyUpstreamSession } from './legacy.ts';
+import type { Reception } from './reception.ts';
+import { RunningCall } from './running.ts';
 
-/** What a legacy call needs from its session. */
-export interface LegacyCallHost extends CallHost {
-  readonly hasSession: boolean;
-  post(message: Uint8Array, what: string): void;
-  asked(message: Request, call: LegacyCall): Reception;
-  withdrew(message: Notification): void;
-  lost(failure: Failure): void;
-  /** The backend fulfilled the request. */
-  done(request: CallRequest): void;
-}
-
-export class LegacyCall extends RunningCall {
-  readonly #session: LegacyCallHost;
-
-  constructor(session: LegacyCallHost, request: CallRequest, sink: CallSink, id: string, holder: string) {
-    super(session, request, sink, id, holder);
-    this.#session = session;
-  }
-
+export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
   protected override understand(message: Notification | Request): Reception {
-    if (message.kind === 'request') return this.#session.asked(message, this);
-    if (message.method !== 'notifications/cancelled') return this.notify(message);
-    this.#session.withdrew(message);
-    return 'none';
+    if (message.kind === 'request') return this.host.messages.asked(message, this);
+    return message.method === 'notifications/cancelled' ? this.host.messages.withdrew(message) : this.notify(message);
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'result') {
-      if (this.request.row.action === 'subscribe') this.#session.done(this.request);
+      if (this.request.row.action === 'subscribe') this.host.done(this.request);
       return { kind: 'result', message, vocabulary: 'legacy' };
     }
     // Some servers answer an unknown method with 404.
@@ -47,7 +29,7 @@ export class LegacyCall extends RunningCall {
   }
 
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
-    if (!this.#session.hasSession) return failure;
+    if (!this.host.hasSession) return failure;
     const gone = this.#isGone(http);
     if (failure.reason === 'backend_session_lost') return this.#loseSession(failure);
     return gone ? this.#loseSession(new Failure('backend_session_lost', { cause: failure })) : failure;
@@ -58,7 +40,7 @@ export class LegacyCall extends RunningCall {
    * we close it as well.
    */
   protected override recall(reason: string | undefined): void {
-    this.#session.post(cancelledBytes(this.id, reason), 'notifications/cancelled');
+    this.host.post(cancelledBytes(this.id, reason), 'notifications/cancelled');
   }
 
   /**
@@ -66,13 +48,13 @@ export class LegacyCall extends RunningCall {
    * gone. The backend has not processed this request. A request that loses its session later may have been processed.
    */
   #isGone(http: HttpFacts | undefined): boolean {
-    this.unseen = http?.status === 404 && this.#session.hasSession;
+    this.unseen = http?.status === 404 && this.host.hasSession;
     return this.unseen;
   }
 
   /** The other calls in flight lose the session as well; they learn of it after this one. */
   #loseSession(failure: Failure): Failure {
-    queueMicrotask(() => this.#session.lost(failure));
+    queueMicrotask(() => this.host.lost(failure));
     return failure;
   }
 }

@@ -3,6 +3,7 @@
  * only modern revisions. A response to `initialize` decides it. Silence or an outage does not, so we ask again, at the
  * latest for the next legacy client.
  */
+import type { Discovery } from '../exchange/upstream-session.ts';
 import type { TimerClock } from './deadlines.ts';
 import type { ProbeAnswer } from './question.ts';
 import { saysNothing, type Transport } from './verdict.ts';
@@ -15,9 +16,15 @@ export function halfAfter(answer: ProbeAnswer, transport: Transport): Exclude<Ha
   return saysNothing(answer.http?.status, transport, answer.kind === 'answered') ? 'unknown' : 'absent';
 }
 
+/** `discovery`: that of the legacy half, where it is present. It may differ from the modern one. */
+export interface AskedHalf {
+  readonly half: Half;
+  readonly discovery?: Discovery;
+}
+
 export interface LegacyHalfOptions {
   /** Sends `initialize`, over stdio in a separate process. Never rejects. */
-  ask(): Promise<Half>;
+  ask(): Promise<AskedHalf>;
   /** The backend speaks the legacy era as well. */
   found(): void;
   readonly clock: Pick<TimerClock, 'now'>;
@@ -27,6 +34,8 @@ export interface LegacyHalfOptions {
 
 export class LegacyHalf {
   readonly #options: LegacyHalfOptions;
+  /** What legacy clients get, in place of the discovery of the modern half. */
+  discovery: Discovery | undefined;
   #half: Half = 'absent';
   #asking: Promise<void> | undefined;
   #dueAt = 0;
@@ -37,6 +46,7 @@ export class LegacyHalf {
 
   /** Takes over the result of a full probe. `probeAgain` asks the modern half only, and leaves this result as it is. */
   probed(half: Half): void {
+    this.discovery = undefined;
     this.#half = half;
     this.#dueAt = 0;
   }
@@ -59,7 +69,8 @@ export class LegacyHalf {
 
   async #ask(): Promise<void> {
     const { ask, found, clock, pauseMs } = this.#options;
-    const half = await ask();
+    const { half, discovery } = await ask();
+    this.discovery = discovery && { ...discovery, eras: ['modern', 'legacy'] };
     // A probe may have decided it meanwhile.
     if (this.#half !== 'unknown') return;
     this.#half = half;

@@ -11,8 +11,8 @@ import { forUpstream, readCapabilities } from '../wire/capabilities.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { changedList, type ListKind, listKinds } from '../wire/subscription-filter.ts';
+import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
-import type { BackendNotes } from './events.ts';
 import { revisionFor } from './handshake.ts';
 
 /** An upstream session whose process serves lists. */
@@ -179,7 +179,9 @@ export class LiveListProcesses implements ListProcesses {
       this.#end(key, running);
       return;
     }
-    throw new Failure('backend_busy', { message: 'Too many kinds of clients list what the backend has at once' });
+    throw new Failure('backend_busy', {
+      message: 'Too many different clients request the lists of the backend at once',
+    });
   }
 
   #end(key: string, running: Running): void {

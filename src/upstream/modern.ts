@@ -6,21 +6,19 @@ import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
+import { ambiguousResult } from '../wire/ambiguity.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { metaKeys } from '../wire/meta.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
-import { ambiguousResult } from '../wire/questions.ts';
 import { idAt, idIn, member, stringAt } from '../wire/values.ts';
+import { metaKeys } from '../wire/vocabulary.ts';
 import { asFailure } from './as-failure.ts';
-import { cancelledBytes } from './cancelled.ts';
-import type { Channel, ChannelSink, HttpFacts, Reception } from './channel.ts';
+import type { BackendNotes, Channel, ChannelSink, HttpFacts } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
-import { modernRequest } from './envelope.ts';
-import type { BackendNotes } from './events.ts';
+import { cancelledBytes, type Ids, modernRequest } from './envelope.ts';
 import { type HealthReporter, replaced } from './health.ts';
-import type { Ids } from './ids.ts';
-import { type CallEnding, type CallHost, RunningCall } from './running.ts';
+import type { Reception } from './reception.ts';
+import { type CallHost, RunningCall } from './running.ts';
 import type { Slots } from './slots.ts';
 
 /**
@@ -36,7 +34,8 @@ export interface ModernOptions {
   readonly channel: Channel;
   readonly ids: Ids;
   readonly discovery: Discovery;
-  readonly deadlines: Deadlines;
+  /** The session's own: they are its running calls. */
+  readonly deadlines: Deadlines<RunningCall>;
   readonly notes: BackendNotes;
   readonly health: HealthReporter;
   readonly slots?: Slots | undefined;
@@ -50,16 +49,16 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly era = 'modern';
   /** A modern backend sends no server requests: it answers `input_required`. */
   readonly attributesAsks = true;
-  readonly deadlines: Deadlines;
+  /** The result of the last probe. */
+  discovery: Discovery;
+  readonly deadlines: Deadlines<RunningCall>;
   readonly notes: BackendNotes;
   readonly health: HealthReporter;
   readonly channel: Channel;
   readonly slots: Slots | undefined;
-  readonly #ids: Ids;
-  readonly #calls = new Map<string, ModernCall>();
+  readonly ids: Ids;
   readonly #since: number;
   readonly #doubt: () => void;
-  #discovery: Discovery;
   #closed: Failure | undefined;
 
   constructor(options: ModernOptions) {
@@ -68,39 +67,31 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.notes = options.notes;
     this.health = options.health;
     this.slots = options.slots;
-    this.#ids = options.ids;
-    this.#discovery = options.discovery;
+    this.ids = options.ids;
+    this.discovery = options.discovery;
     this.#since = options.since ?? 0;
     this.#doubt = options.doubt;
   }
 
   get isIdle(): boolean {
-    return this.#calls.size === 0;
-  }
-
-  get discovery(): Discovery {
-    return this.#discovery;
-  }
-
-  /** Takes over the result of a later probe, while the backend is still modern. */
-  rediscovered(discovery: Discovery): void {
-    this.#discovery = discovery;
+    return this.deadlines.size === 0;
   }
 
   call({ holder, generation }: Permit, request: CallRequest, sink: CallSink): Call {
-    const id = this.#ids.next();
-    const call = new ModernCall(this, request, sink, id, holder);
-    const refusal = this.#closed ?? (generation < this.#since ? replaced() : this.health.refusal());
+    const call = new ModernCall(this, request, sink, this.ids.next(), holder);
+    const { channel, health } = this;
+    const down = health.phase === 'closed' ? undefined : health.refusal();
+    const refusal = this.#closed ?? (generation < this.#since ? replaced() : down);
     if (refusal !== undefined) {
       call.refuse(refusal);
       return call;
     }
     try {
-      const { revision } = this.#discovery;
-      const bytes = modernRequest(request, id, revision);
-      const headers = this.channel.streamPerRequest ? headersOf(request, revision) : noHeaders;
-      this.#calls.set(call.key, call);
-      call.start(this.channel, { bytes, id: call.key, headers });
+      const { revision } = this.discovery;
+      const bytes = modernRequest(request, call.id, revision);
+      const headers = channel.streamPerRequest ? headersOf(request, revision) : noHeaders;
+      this.deadlines.watch(call);
+      call.start(channel, { bytes, id: call.key, headers, longLived: call.longLived });
     } catch (cause) {
       call.refuse(asFailure(cause));
     }
@@ -120,11 +111,8 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
   /** Ends every call, and refuses new ones. */
   shut(failure: Failure): void {
     this.#closed = failure;
-    for (const call of [...this.#calls.values()]) call.fail(failure);
-  }
-
-  gone(call: RunningCall, _how: CallEnding): void {
-    this.#calls.delete(call.key);
+    for (const call of this.deadlines.members()) call.fail(failure);
+    this.deadlines.close();
   }
 
   doubt(): void {
@@ -152,22 +140,22 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.doubt();
   }
 
-  #ownerOf(message: Notification): ModernCall | undefined {
+  #ownerOf(message: Notification): RunningCall | undefined {
     const span = message.meta && member(message.meta, metaKeys.subscriptionId);
     const subscription = span && idAt(message.bytes, span);
     if (subscription !== undefined) {
-      const call = this.#calls.get(subscription.key);
+      const call = this.deadlines.find(({ key }) => key === subscription.key);
       return call?.longLived === true ? call : undefined;
     }
     switch (message.method) {
       case 'notifications/progress': {
         const token = idIn(message, 'progressToken');
-        const call = token && this.#calls.get(token.key);
+        const call = token && this.deadlines.find(({ key }) => key === token.key);
         return call?.request.progress === true ? call : undefined;
       }
       case 'notifications/cancelled': {
         const id = idIn(message, 'requestId');
-        const call = id && this.#calls.get(id.key);
+        const call = id && this.deadlines.find(({ key }) => key === id.key);
         return call?.longLived === true ? call : undefined;
       }
       case 'notifications/message':
@@ -178,59 +166,47 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   /** A log message names no request. It goes to the only call that asked for log messages, if there is exactly one. */
-  #onlyLogging(): ModernCall | undefined {
-    let only: ModernCall | undefined;
-    for (const call of this.#calls.values()) {
-      if (call.request.logLevel === undefined) continue;
-      if (only !== undefined) return undefined;
-      only = call;
-    }
-    return only;
+  #onlyLogging(): RunningCall | undefined {
+    const logging = this.deadlines.members().filter(({ request }) => request.logLevel !== undefined);
+    return logging.length === 1 ? logging[0] : undefined;
   }
 }
 
-class ModernCall extends RunningCall {
-  readonly #upstream: ModernUpstreamSession;
-
-  constructor(upstream: ModernUpstreamSession, request: CallRequest, sink: CallSink, id: string, holder: string) {
-    super(upstream, request, sink, id, holder);
-    this.#upstream = upstream;
-  }
-
+class ModernCall extends RunningCall<ModernUpstreamSession> {
   protected override understand(message: Notification | Request): Reception {
     if (message.kind === 'request') {
       this.host.notes.odd('forbidden_request', message.method);
       return 'none';
     }
     if (message.method !== 'notifications/cancelled') return this.notify(message);
-    if (this.longLived) this.endBy = this.host.deadlines.now() + TEARDOWN_MS;
+    if (this.longLived) this.endBy = this.host.deadlines.clock.now() + TEARDOWN_MS;
     return 'none';
   }
 
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'error') {
       const code = codeOf(message);
-      if (turnedLegacy(code, http?.status)) this.#upstream.doubt();
+      if (turnedLegacy(code, http?.status)) this.host.doubt();
       // The backend had offered this revision. If the client got this error, it would blame the gateway's revision.
-      if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it offered');
+      if (code === UNSUPPORTED_VERSION) return invalid('The backend no longer supports the revision that it declared');
       return { kind: 'error', message, vocabulary: 'modern' };
     }
     const ambiguity = ambiguousResult(message);
-    if (ambiguity !== undefined) return invalid(`The backend's answer is ambiguous: ${ambiguity}`);
+    if (ambiguity !== undefined) return invalid(`The backend's response is ambiguous: ${ambiguity}`);
     const type = member(message.result, 'resultType');
     if (type !== undefined) {
       const text = stringAt(message.bytes, type);
-      if (text !== 'complete' && text !== 'input_required') return invalid('The backend gave an unknown resultType');
+      if (text !== 'complete' && text !== 'input_required') return invalid('The backend sent an unknown resultType');
       // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests
       if (text === 'input_required' && this.request.row.mayAsk !== true) {
-        return invalid('The backend asked for input where none can be given');
+        return invalid('The backend asked for input in a method that does not allow it');
       }
     }
     return { kind: 'result', message, vocabulary: 'modern' };
   }
 
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {
-    if (failure.reason === 'backend_unavailable' || turnedLegacy(undefined, http?.status)) this.#upstream.doubt();
+    if (failure.reason === 'backend_unavailable' || turnedLegacy(undefined, http?.status)) this.host.doubt();
     return failure;
   }
 
@@ -241,7 +217,7 @@ class ModernCall extends RunningCall {
 
   /** Over HTTP, closing the stream cancels the request. Other channels need a notification. */
   protected override recall(reason: string | undefined): void {
-    const { channel, notes } = this.#upstream;
+    const { channel, notes } = this.host;
     if (channel.streamPerRequest) return;
     channel
       .post(cancelledBytes(this.id, reason), noHeaders)

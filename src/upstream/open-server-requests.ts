@@ -8,7 +8,7 @@ import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { asFailure } from './as-failure.ts';
-import type { BackendNotes } from './events.ts';
+import type { BackendNotes } from './channel.ts';
 
 /** The call that caused a server request. */
 export interface AskedCall {
@@ -56,10 +56,6 @@ export class OpenServerRequests {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#open.size;
-  }
-
   put(message: Request, row: MethodRow, target: AskTarget): void {
     const { asksPerSession, notes, send } = this.#options;
     if (this.#open.has(message.id.key)) {
@@ -101,7 +97,7 @@ export class OpenServerRequests {
       const stays = how === 'settled' && ask.target.guessed;
       if (stays && ask.isOut) {
         call.asking -= 1;
-        ask.leaveCall();
+        ask.target = { ...ask.target, call: undefined, guessed: false };
         continue;
       }
       this.#close(ask)?.withdrawn();
@@ -109,7 +105,7 @@ export class OpenServerRequests {
         const { orphaned } = this.#options;
         this.put(ask.message, ask.row, { call: undefined, guessed: false, put: orphaned });
       } else {
-        const failure = new Failure('ask_failed', { message: 'The request that the question belongs to is over' });
+        const failure = new Failure('ask_failed', { message: 'The call that the server request belongs to has ended' });
         this.#options.send(replyBytes(ask.message, { failure }));
       }
     }
@@ -140,9 +136,10 @@ class OpenAsk implements ServerRequest {
   readonly message: Request;
   readonly row: MethodRow;
   readonly answer: (reply: ServerRequestReply) => void;
+  target: AskTarget;
+  /** Whether a client has received it. */
+  isOut = false;
   readonly #notes: BackendNotes;
-  #target: AskTarget;
-  #isOut = false;
   #withdrawn = false;
   #listeners: (() => void)[] = [];
 
@@ -156,25 +153,12 @@ class OpenAsk implements ServerRequest {
     this.#notes = notes;
     this.message = message;
     this.row = row;
-    this.#target = target;
+    this.target = target;
     this.answer = answer;
   }
 
-  get target(): AskTarget {
-    return this.#target;
-  }
-
-  /** Whether a client has received it. */
-  get isOut(): boolean {
-    return this.#isOut;
-  }
-
   handedOver(): void {
-    this.#isOut = true;
-  }
-
-  leaveCall(): void {
-    this.#target = { ...this.#target, call: undefined, guessed: false };
+    this.isOut = true;
   }
 
   onWithdrawn(listener: () => void): void {
@@ -184,9 +168,7 @@ class OpenAsk implements ServerRequest {
 
   withdrawn(): void {
     this.#withdrawn = true;
-    const listeners = this.#listeners;
-    this.#listeners = [];
-    for (const listener of listeners) {
+    for (const listener of this.#listeners.splice(0)) {
       try {
         listener();
       } catch (cause) {

@@ -3,11 +3,13 @@
  * with its own state, lists and sessions, so a refused principal affects no other. The connections are shared.
  */
 import { Failure } from '../errors/failure.ts';
+import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { GatewayRoute } from '../wire/via.ts';
+import { BackendStatus } from './backend-status.ts';
+import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
-import type { BackendNotes } from './events.ts';
 import { outOfService } from './health.ts';
 
 export interface OwnBackend extends Backend {
@@ -35,7 +37,8 @@ export interface PersonalOptions {
 /** An instance takes a few kilobytes, without its requests in flight. */
 const MOST_PRINCIPALS = 10_000;
 
-interface Own {
+interface Own extends ListMember {
+  readonly key: string;
   readonly backend: OwnBackend;
   /** The latest one: a refreshed token is the same principal with a new proof. */
   principal: Principal;
@@ -47,9 +50,10 @@ export class PersonalBackend implements Backend {
   /** No upstream session is common to all principals. */
   readonly modern = undefined;
   readonly #options: PersonalOptions;
-  /** Least recently used first. */
   readonly #own = new Map<string, Own>();
-  readonly #listeners = new Set<(state: BackendState) => void>();
+  /** Least recently used first. Every call moves its principal to the end, which would churn a Map. */
+  readonly #byUse = new LinkedList<Own>();
+  readonly #status: BackendStatus;
   #last: Discovery | undefined;
   /** Most recently used. */
   #latest: Backend | undefined;
@@ -59,11 +63,12 @@ export class PersonalBackend implements Backend {
   constructor(options: PersonalOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#status = new BackendStatus({ state: 'personal' }, options.notes);
     this.#stopSweeping = options.clock.after(options.idleMs, () => this.#sweep());
   }
 
   get state(): BackendState {
-    return this.#last === undefined ? { state: 'personal' } : { state: 'ready', discovery: this.#last };
+    return this.#last === undefined ? this.#status.state : { state: 'ready', discovery: this.#last };
   }
 
   get lastDiscovery(): Discovery | undefined {
@@ -75,17 +80,14 @@ export class PersonalBackend implements Backend {
   }
 
   onChange(listener: (state: BackendState) => void): () => void {
-    const own = (state: BackendState) => listener(state);
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
+    return this.#status.onChange(listener);
   }
 
   ownOf(principal: Principal): Backend {
     const { clock } = this.#options;
     const existing = this.#own.get(principal.key);
     if (existing !== undefined) {
-      this.#own.delete(principal.key);
-      this.#own.set(principal.key, existing);
+      this.#byUse.add(existing);
       existing.usedAt = clock.now();
       existing.principal = principal;
       this.#latest = existing.backend;
@@ -94,12 +96,13 @@ export class PersonalBackend implements Backend {
     if (this.#closed !== undefined) throw outOfService();
     this.#makeRoom();
     const backend = this.#options.open(() => own.principal);
-    const own: Own = { backend, principal, usedAt: clock.now() };
+    const own: Own = { key: principal.key, backend, principal, usedAt: clock.now() };
     backend.onChange((state) => {
       if (state.state === 'ready') this.#learn(state.discovery);
       if (state.state === 'refused') this.#options.notes.refused(state.failure);
     });
     this.#own.set(principal.key, own);
+    this.#byUse.add(own);
     this.#latest = backend;
     return backend;
   }
@@ -115,11 +118,15 @@ export class PersonalBackend implements Backend {
   /** Without a principal there are no credentials to present, so this can only repeat the last discovery. */
   discover(): Promise<Discovery> {
     if (this.#last !== undefined) return Promise.resolve(this.#last);
-    return Promise.reject(new Failure('backend_unavailable', { message: 'Each principal reaches this backend alone' }));
+    return Promise.reject(
+      new Failure('backend_unavailable', { message: 'Each principal has its own connection to this backend' }),
+    );
   }
 
   open(): Promise<UpstreamSession> {
-    return Promise.reject(new Failure('internal_error', { cause: new Error('a lane of nobody') }));
+    return Promise.reject(
+      new Failure('internal_error', { cause: new Error('an upstream session without a principal') }),
+    );
   }
 
   close(): Promise<void> {
@@ -131,45 +138,39 @@ export class PersonalBackend implements Backend {
     this.#stopSweeping();
     await Promise.all([...this.#own.values()].map(({ backend }) => backend.close()));
     this.#own.clear();
+    this.#byUse.clear();
     await this.#options.close();
   }
 
   #learn(discovery: Discovery): void {
     const isFirst = this.#last === undefined;
     this.#last = discovery;
-    if (!isFirst) return;
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(this.state);
-      } catch (cause) {
-        this.#options.notes.odd('fault', 'a change of a backend', cause);
-      }
-    }
+    if (isFirst) this.#status.become(this.state);
   }
 
   #makeRoom(): void {
     if (this.#own.size < MOST_PRINCIPALS) return;
-    for (const [key, { backend }] of this.#own) {
-      if (!isUnused(backend)) continue;
-      this.#end(key, backend);
-      return;
+    const unused = this.#byUse.find(({ backend }) => isUnused(backend));
+    if (unused === undefined) {
+      throw new Failure('backend_busy', { message: 'Too many principals use the backend at once' });
     }
-    throw new Failure('backend_busy', { message: 'Too many principals use the backend at once' });
+    this.#end(unused);
   }
 
   #sweep(): void {
     const { clock, idleMs } = this.#options;
     const oldest = clock.now() - idleMs;
-    for (const [key, { backend, usedAt }] of this.#own) {
-      if (usedAt > oldest) break;
-      if (isUnused(backend)) this.#end(key, backend);
+    for (const own of this.#byUse.members()) {
+      if (own.usedAt > oldest) break;
+      if (isUnused(own.backend)) this.#end(own);
     }
     this.#stopSweeping = clock.after(idleMs, () => this.#sweep());
   }
 
-  #end(key: string, backend: OwnBackend): void {
-    this.#own.delete(key);
-    backend.close().catch((cause: unknown) => this.#options.notes.odd('fault', 'closing a backend', cause));
+  #end(own: Own): void {
+    this.#own.delete(own.key);
+    this.#byUse.remove(own);
+    own.backend.close().catch((cause: unknown) => this.#options.notes.odd('fault', 'closing a backend', cause));
   }
 }
 

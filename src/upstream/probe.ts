@@ -5,40 +5,23 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
-import { concat, errorBytes, type Raw, requestBytes, resultBytes } from '../wire/compose.ts';
-import type { Notification, Request } from '../wire/message.ts';
+import { concat, type Raw, requestBytes } from '../wire/compose.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
-import type { Channel } from './channel.ts';
-import { METHOD_NOT_FOUND } from './codes.ts';
-import type { Connector, TransportWay } from './connector.ts';
-import type { TimerClock } from './deadlines.ts';
-import { ownMeta } from './envelope.ts';
-import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
-import { keyOf } from './ids.ts';
-import { type Half, halfAfter } from './legacy-half.ts';
+import type { TransportWay } from './backend-options.ts';
+import { keyOf, ownMeta } from './envelope.ts';
+import { type AskedHalf, type Half, halfAfter } from './legacy-half.ts';
+import {
+  answerKindly,
+  initialize,
+  ProbeConnection,
+  type ProbedSession,
+  type ProbeOptions,
+} from './probe-connection.ts';
 import { openProbedChannel, type ProbedChannel } from './probed-channel.ts';
 import { type ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport, takesNoPosts, type Verdict } from './verdict.ts';
-
-export interface ProbeOptions {
-  readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
-  readonly limits: {
-    /** Time limit of `server/discover`, and of an HTTP+SSE stream that the config does not promise. */
-    readonly probeMs: number;
-    /** Time limit of `initialize`: a process that is slow to start is silent until it runs. */
-    readonly firstByteMs: number;
-    /** Time limit of `initialize` for a modern backend when a legacy client arrives. */
-    readonly legacyHalfMs: number;
-    /** The longest pause before a process that ended is started again. */
-    readonly restartMaxMs: number;
-  };
-  readonly clock: TimerClock;
-  readonly self: Raw;
-  /** Revisions that may be used. Absent: all. */
-  readonly revisions?: readonly Revision[] | undefined;
-}
 
 export interface Probed {
   readonly discovery: Discovery;
@@ -50,11 +33,6 @@ export interface Probed {
   readonly session?: ProbedSession | undefined;
   /** Whether a modern backend speaks the legacy era as well; absent where it is not modern. */
   readonly half?: Half;
-}
-
-export interface ProbedSession {
-  readonly line: ProbedChannel;
-  readonly agreement: Agreement;
 }
 
 /** Where a server refuses a revision and names a different one, that one is tried once. */
@@ -105,7 +83,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
     }
   } finally {
-    if (!kept) visit.leave();
+    if (!kept) void visit.leave();
   }
 }
 
@@ -126,17 +104,11 @@ function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: Probe
   return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
 }
 
-/** `discovery`: that of the legacy half, where it is present. It may differ from the modern one. */
-export interface AskedHalf {
-  readonly half: Half;
-  readonly discovery?: Discovery;
-}
-
 async function askHalf(visit: ProbeConnection, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
   const patient = { ...options, limits: { ...options.limits, firstByteMs: patienceMs } };
   const initialized = await initialize(visit, patient, undefined, asModernServersWant);
   if ('failure' in initialized) return { half: halfAfter(initialized.answer, options.connector.transport) };
-  visit.endSession();
+  void visit.endSession();
   return { half: 'present', discovery: initialized.discovery };
 }
 
@@ -152,7 +124,7 @@ export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf>
     try {
       return await askHalf(visit, options, limits.legacyHalfMs);
     } finally {
-      visit.leave();
+      void visit.leave();
     }
   } catch {
     // The backend could not be asked: no process is available, or it is being closed.
@@ -186,63 +158,6 @@ async function openOlder(older: TransportWay, refusal: Failure, { limits }: Prob
   }
 }
 
-/**
- * A channel that no upstream session has taken over yet. The probe does not wait for its end: a process may take
- * seconds to exit, and the result is known before.
- */
-class ProbeConnection {
-  readonly line: ProbedChannel;
-  #session: Agreement | undefined;
-
-  constructor(line: ProbedChannel) {
-    this.line = line;
-    line.attach({
-      stray: (message) => {
-        answerKindly(line.channel, message);
-        return 'none';
-      },
-      lost: () => undefined,
-    });
-  }
-
-  agreed(agreement: Agreement): void {
-    this.#session = agreement;
-  }
-
-  /** The process and its agreement. Undefined where there is no process, or no agreement. */
-  handOver({ transport }: TransportWay): ProbedSession | undefined {
-    const agreement = this.#session;
-    if (transport !== 'stdio' || agreement === undefined) return undefined;
-    this.#session = undefined;
-    return { line: this.line, agreement };
-  }
-
-  /** Ends the session properly: the backend may count its sessions. */
-  endSession(): void {
-    void this.#forget();
-  }
-
-  leave(): void {
-    void this.#leave();
-  }
-
-  async #leave(): Promise<void> {
-    await this.#forget();
-    await settled(this.line.channel.close());
-  }
-
-  async #forget(): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    if (session?.sessionId !== undefined) await settled(this.line.channel.forget(session.headers));
-  }
-}
-
-/** Ignores errors: they concern the backend alone. */
-async function settled(ending: Promise<void>): Promise<void> {
-  await ending.catch(() => undefined);
-}
-
 /** Probes a backend that is known to be modern, on the channel in use. Silence means that it is busy. */
 export async function probeAgain(known: ProbeTarget, options: ProbeOptions): Promise<Verdict> {
   const { verdict, question } = await discover(known, 'http', options);
@@ -259,7 +174,7 @@ async function discover(line: ProbeTarget, transport: Transport, options: ProbeO
     const verdict = judge(answer, transport, options.revisions);
     if (verdict.kind !== 'retry') return { verdict, answer, question };
     if (attempt === ATTEMPTS) {
-      const failure = new Failure('backend_invalid', { message: 'The backend refuses a revision that it says it has' });
+      const failure = new Failure('backend_invalid', { message: 'The backend refuses a revision that it declared' });
       return { verdict: { kind: 'none', failure }, answer, question };
     }
     revision = verdict.revision;
@@ -288,72 +203,7 @@ async function initializeAfresh(way: TransportWay, line: ProbedChannel, options:
     session = visit.handOver(way);
     return { discovery: initialized.discovery, way, line: undefined, session };
   } finally {
-    if (session === undefined) visit.leave();
-  }
-}
-
-type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: ProbeAnswer };
-
-/**
- * `unanswered`: the `server/discover` request that a process has not answered. If the process is modern and was only
- * slow to start, that answer arrives before the one to `initialize`, and decides.
- */
-async function initialize(
-  visit: ProbeConnection,
-  options: ProbeOptions,
-  unanswered: ProbeRequest | undefined,
-  headers: HandshakeHeaders = {},
-): Promise<Initialized> {
-  const { line } = visit;
-  const { clock, limits, self, connector } = options;
-  const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
-  const question = askInitialize(line.channel, line.ids, introduction, (message) =>
-    answerKindly(line.channel, message),
-  );
-  try {
-    const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
-    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
-    const first = await Promise.race(answers);
-    if (!('kind' in first)) return { discovery: first };
-    const initialized = readInitialized(visit, first, options.revisions);
-    if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
-    // A modern server that was slow to start may refuse `initialize` before it answers `server/discover`.
-    const answer = await unanswered.within(limits.probeMs, clock);
-    const late = judge(answer, connector.transport, options.revisions);
-    return late.kind === 'modern' ? { discovery: late.discovery } : initialized;
-  } finally {
-    question.drop();
-    unanswered?.drop();
-  }
-}
-
-function lateDiscovery(
-  question: ProbeRequest,
-  transport: Transport,
-  spoken: readonly Revision[] | undefined,
-): Promise<Discovery> {
-  return new Promise((resolve) => {
-    question.answer
-      .then((answer) => {
-        const verdict = judge(answer, transport, spoken);
-        if (verdict.kind === 'modern') resolve(verdict.discovery);
-      })
-      // An unreadable answer decides nothing; `initialize` does.
-      .catch(() => undefined);
-  });
-}
-
-function readInitialized(
-  visit: ProbeConnection,
-  answer: ProbeAnswer,
-  spoken: readonly Revision[] | undefined,
-): Initialized {
-  try {
-    const agreement = readAgreement(answer, spoken);
-    visit.agreed(agreement);
-    return { discovery: agreement.discovery };
-  } catch (cause) {
-    return { failure: asFailure(cause), answer };
+    if (session === undefined) void visit.leave();
   }
 }
 
@@ -361,16 +211,4 @@ function understoodNothing(cause: Failure): Failure {
   if (cause.reason !== 'backend_invalid') return cause;
   const message = `The backend understood neither server/discover nor initialize (${cause.message})`;
   return new Failure('backend_invalid', { message, cause });
-}
-
-/** Answers every server request during a probe: a ping with success, anything else with an error. */
-function answerKindly(channel: Channel, message: Notification | Request): void {
-  if (message.kind !== 'request') return;
-  const { raw } = message.id;
-  const answer =
-    message.method === 'ping'
-      ? resultBytes(raw, '{}')
-      : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
-  // Only the backend cares whether this arrives. The probe itself notices a lost channel.
-  channel.post(answer, {}).catch(() => undefined);
 }

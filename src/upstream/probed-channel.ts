@@ -1,8 +1,9 @@
 /** A channel with its ids, and a sink that can be handed from a probe to an upstream session. */
 import type { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from '../wire/message.ts';
-import type { Channel, ChannelSink, Reception } from './channel.ts';
-import { Ids } from './ids.ts';
+import type { Channel, ChannelSink } from './channel.ts';
+import { Ids } from './envelope.ts';
+import type { Reception } from './reception.ts';
 
 export type Connect = (sink: ChannelSink) => Promise<Channel>;
 

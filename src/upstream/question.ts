@@ -1,8 +1,10 @@
 /** One request of the gateway's own, and its outcome. */
 import type { Failure } from '../errors/failure.ts';
+import { within } from '../exchange/within.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
+import type { Reception } from './reception.ts';
 
 export type ProbeAnswer =
   | { readonly kind: 'answered'; readonly message: Response; readonly http: HttpFacts | undefined }
@@ -48,13 +50,7 @@ export class ProbeRequest implements RequestSink {
 
   /** The answer, or silence after the time limit. The request stays open until `drop`. */
   within(ms: number, clock: TimerClock): Promise<ProbeAnswer> {
-    return new Promise((resolve) => {
-      const stop = clock.after(ms, () => resolve({ kind: 'silent' }));
-      void this.answer.then((answer) => {
-        stop();
-        resolve(answer);
-      });
-    });
+    return within(clock, ms, this.answer, () => ({ kind: 'silent' }) as const);
   }
 
   /** Stops waiting. Sends no cancellation, because `initialize` must not be cancelled. */

@@ -1,30 +1,54 @@
 /**
  * The part of a call that both eras share: it has an id of ours, receives messages, and ends once. The eras differ in
  * how they interpret a message, judge a response, and cancel at the backend.
+ *
+ *   created   The backend has nothing yet.
+ *   queued    The call waits for a slot.
+ *   sending   The channel is taking the request. The caller does not have the call yet, so an outcome is told later.
+ *   sent      The channel has the request.
+ *   over      Settled, failed or cancelled. Everything that arrives from here on is ignored.
+ *
+ *   from      wait     send      sent    end
+ *   created   queued   sending   -       over
+ *   queued    -        sending   -       over
+ *   sending   -        -         sent    over
+ *   sent      -        -         -       over
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
+import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { changedList } from '../wire/subscription-filter.ts';
 import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
-import type { Channel, HttpFacts, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import type { BackendNotes, Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, TimedCall } from './deadlines.ts';
-import type { BackendNotes } from './events.ts';
+import { keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
-import { keyOf } from './ids.ts';
+import { type Reception, receptionOf } from './reception.ts';
 import type { Slots, SlotWaiter, Ticket } from './slots.ts';
+
+type CallState = 'created' | 'queued' | 'sending' | 'sent' | 'over';
+type CallEvent = 'wait' | 'send' | 'sent' | 'end';
+
+const transitions: Readonly<Record<CallState, Readonly<Partial<Record<CallEvent, CallState>>>>> = {
+  created: { wait: 'queued', send: 'sending', end: 'over' },
+  queued: { send: 'sending', end: 'over' },
+  sending: { sent: 'sent', end: 'over' },
+  sent: { end: 'over' },
+  over: {},
+};
 
 /** What a call needs from its upstream session. */
 export interface CallHost {
-  readonly deadlines: Deadlines;
+  /** The running calls of the session. */
+  readonly deadlines: Deadlines<RunningCall>;
   readonly notes: BackendNotes;
   readonly channel: Pick<Channel, 'streamPerRequest'>;
   readonly health: HealthReporter;
   /** Limits concurrent calls to the backend. Absent where the caller has the backend's process to itself. */
   readonly slots: Slots | undefined;
-  /** The call is over, with any outcome. */
-  gone(call: RunningCall, how: CallEnding): void;
+  /** A call with open server requests is over. Absent where backends send none. */
+  askerEnded?(call: RunningCall, how: CallEnding): void;
 }
 
 /** A request that waits for a slot. */
@@ -37,9 +61,10 @@ interface Queued {
 /** `settled`: the backend completed the call. `dropped`: the call was cancelled, or failed. */
 export type CallEnding = 'settled' | 'dropped';
 
-const RESOURCE_UPDATED = 'notifications/resources/updated';
-
-export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotWaiter {
+export abstract class RunningCall<H extends CallHost = CallHost> implements Call, RequestSink, TimedCall, SlotWaiter {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   readonly id: string;
   /** `Id.key` of the id. */
   readonly key: string;
@@ -47,9 +72,9 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   readonly sink: CallSink;
   /** The principal that the call counts against while calls wait for slots. */
   readonly holder: string;
-  startedAt: number;
+  startedAt = Number.POSITIVE_INFINITY;
   readonly longLived: boolean;
-  heardAt: number;
+  heardAt = Number.POSITIVE_INFINITY;
   heard = false;
   asking = 0;
   askingMs = 0;
@@ -57,14 +82,13 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
 
   /** The backend refused the request without processing it. */
   protected unseen = false;
-  protected readonly host: CallHost;
+  protected readonly host: H;
+  private state: CallState = 'created';
   private pending: Pending | undefined = undefined;
-  private starting = true;
-  private over = false;
   private hasSlot = false;
   private queued: Queued | undefined = undefined;
 
-  constructor(host: CallHost, request: CallRequest, sink: CallSink, id: string, holder: string) {
+  constructor(host: H, request: CallRequest, sink: CallSink, id: string, holder: string) {
     this.host = host;
     this.holder = holder;
     this.request = request;
@@ -72,8 +96,6 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.id = id;
     this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
-    this.startedAt = host.deadlines.now();
-    this.heardAt = this.startedAt;
   }
 
   /** Interprets a message of this call, from its own stream or matched by its token. */
@@ -83,27 +105,38 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   /** Cancels the request at the backend, where closing the stream does not do so. */
   protected abstract recall(reason: string | undefined): void;
 
-  /** Some calls start only after a wait, so the call may be over already. */
+  /** Sends the request as soon as it has a slot. Does nothing where the call is over: some calls start after a wait. */
   start(channel: Channel, outgoing: Outgoing): void {
-    if (this.over) return;
-    const { slots } = this.host;
+    if (transitions[this.state].send === undefined) return;
+    const { slots, deadlines } = this.host;
     // Long-lived requests have limits of their own.
-    if (slots === undefined || this.longLived) this.send(channel, outgoing);
-    else if (slots.enter()) {
-      this.hasSlot = true;
-      this.send(channel, outgoing);
-    } else this.queued = { channel, outgoing, ticket: slots.wait(this.holder, this) };
-    this.starting = false;
+    if (slots !== undefined && !this.longLived && !this.hasSlot) {
+      this.hasSlot = slots.enter();
+      if (!this.hasSlot) {
+        this.step('wait');
+        this.queued = { channel, outgoing, ticket: slots.wait(this.holder, this) };
+        return;
+      }
+    }
+    this.step('send');
+    this.startedAt = deadlines.clock.now();
+    this.heardAt = this.startedAt;
+    try {
+      const pending = channel.request(outgoing, this);
+      // A message may have ended the call meanwhile.
+      if (this.state === 'sending') this.pending = pending;
+    } catch (cause) {
+      this.settle({ kind: 'failure', failure: asFailure(cause) });
+    }
+    this.step('sent');
   }
 
   /** The call got its slot. */
   admitted(): void {
-    const queued = this.queued;
+    const { queued } = this;
     this.queued = undefined;
     this.hasSlot = true;
-    this.startedAt = this.host.deadlines.now();
-    this.heardAt = this.startedAt;
-    if (queued !== undefined) this.send(queued.channel, queued.outgoing);
+    if (queued !== undefined) this.start(queued.channel, queued.outgoing);
   }
 
   /** The call got no slot. */
@@ -111,26 +144,14 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
   }
 
-  private send(channel: Channel, outgoing: Outgoing): void {
-    this.host.deadlines.watch(this);
-    try {
-      const pending = channel.request(outgoing, this);
-      if (!this.over) this.pending = pending;
-    } catch (cause) {
-      this.settle({ kind: 'failure', failure: asFailure(cause) });
-    }
-  }
-
   /** Called instead of `start`: the request is not sent at all. */
   refuse(failure: Failure): void {
-    this.starting = false;
-    queueMicrotask(() => {
-      if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
-    });
+    // Only after the caller has its call.
+    queueMicrotask(() => this.refused(failure));
   }
 
   message(message: Notification | Request): Reception {
-    if (this.over) return 'none';
+    if (this.state === 'over') return 'none';
     this.touch();
     if (message.method === 'notifications/progress' && !this.isOurs(message)) {
       this.host.notes.odd('unattributed', message.method);
@@ -145,8 +166,9 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   }
 
   answered(message: Response, http: HttpFacts | undefined): void {
-    if (this.over) return;
-    this.host.health.reached();
+    if (this.state === 'over') return;
+    const { health } = this.host;
+    if (health.phase !== 'closed') health.reached();
     let outcome: CallOutcome;
     try {
       outcome = this.judge(message, http);
@@ -157,7 +179,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
   }
 
   failed(failure: Failure, http: HttpFacts | undefined): void {
-    if (this.over) return;
+    if (this.state === 'over') return;
     // Where all requests share one channel, the channel itself reports its loss.
     if (http === undefined && this.host.channel.streamPerRequest) this.host.health.unreached(failure, this.startedAt);
     const judged = this.judgeFailure(failure, http);
@@ -166,11 +188,13 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
 
   alive(): void {
     // A long-lived request must get an acknowledgement; an open stream is none.
-    if (!this.over && !this.longLived) this.touch();
+    if (this.state === 'over' || this.longLived) return;
+    this.heard = true;
+    this.heardAt = this.host.deadlines.clock.now();
   }
 
   paused(retryMs: number | undefined): void {
-    if (this.over) return;
+    if (this.state === 'over') return;
     this.touch();
     try {
       this.sink.pause(retryMs);
@@ -196,7 +220,7 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
 
   touch(): void {
     this.heard = true;
-    this.heardAt = this.host.deadlines.now();
+    this.heardAt = this.host.deadlines.clock.now();
   }
 
   /** Progress with a different token is not about this call, even on its own stream. */
@@ -204,14 +228,9 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     return idIn(progress, 'progressToken')?.key === this.key;
   }
 
-  /**
-   * Notifications during a call belong to the call's budget, those of extensions too. List and resource changes, and
-   * everything in long-lived requests, use the session's budget.
-   */
   protected notify(message: Notification): Reception {
     this.sink.notify(message);
-    const isChange = changedList(message.method) !== undefined || message.method === RESOURCE_UPDATED;
-    return this.longLived || isChange ? 'session' : 'call';
+    return receptionOf(message, this.longLived ? 'long-lived call' : 'call');
   }
 
   protected broke(cause: unknown): void {
@@ -221,42 +240,47 @@ export abstract class RunningCall implements Call, RequestSink, TimedCall, SlotW
     this.fail(failure);
   }
 
+  /** False where the state has no such transition. */
+  private step(event: CallEvent): boolean {
+    const next = transitions[this.state][event];
+    if (next === undefined) return false;
+    this.state = next;
+    return true;
+  }
+
   private settle(outcome: CallOutcome): void {
-    // `call` has not returned to its caller yet.
-    if (this.starting) {
+    if (this.state === 'sending') {
       queueMicrotask(() => this.settle(outcome));
       return;
     }
-    if (this.over) return;
-    this.over = true;
-    this.pending = undefined;
+    if (!this.step('end')) return;
     this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled');
     this.tell(outcome);
   }
 
+  /** Ends the call here and at the backend. False where it is over already. */
   private drop(reason: string | undefined): boolean {
-    if (this.over) return false;
-    this.over = true;
+    if (!this.step('end')) return false;
     // Without `pending` the backend never got the request, so there is nothing to cancel.
     if (this.pending !== undefined) {
       this.recall(reason);
       this.pending.abort();
-      this.pending = undefined;
     }
     this.leave('dropped');
     return true;
   }
 
+  /** Gives back what the call holds. */
   private leave(how: CallEnding): void {
-    this.host.deadlines.forget(this);
-    this.host.gone(this, how);
-    if (this.queued !== undefined) {
-      this.host.slots?.withdraw(this.queued.ticket);
-      this.queued = undefined;
-    }
+    const { deadlines, slots } = this.host;
+    this.pending = undefined;
+    deadlines.remove(this);
+    if (this.asking > 0) this.host.askerEnded?.(this, how);
+    if (this.queued !== undefined) slots?.withdraw(this.queued.ticket);
+    this.queued = undefined;
     if (!this.hasSlot) return;
     this.hasSlot = false;
-    this.host.slots?.leave();
+    slots?.leave();
   }
 
   private tell(outcome: CallOutcome): void {

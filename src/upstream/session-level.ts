@@ -6,10 +6,13 @@
 import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import { within } from '../exchange/within.ts';
 import { mostVerbose } from '../wire/log-level.ts';
 
 /** Servers set the level at once or never. No call waits longer than this for its log messages. */
 const SET_LEVEL_MS = 2_000;
+
+const nothing = (): void => undefined;
 
 /** Starts a request on the session. */
 export type StartRequest = (request: CallRequest, sink: CallSink) => Call;
@@ -60,21 +63,14 @@ export class SessionLevel {
     this.#telling = undefined;
   }
 
-  #tell(level: string, start: StartRequest): Promise<void> {
-    return new Promise((resolve) => {
-      let call: Call | undefined;
-      const stop = this.#clock.after(SET_LEVEL_MS, () => {
-        call?.cancel('The log level was not set in time');
-        resolve();
-      });
-      const done = () => {
-        stop();
-        resolve();
-      };
-      callOnce((sink) => {
-        call = start(ownRequest('logging/setLevel', { level }), sink);
-        return call;
-      }).then(done, done);
+  async #tell(level: string, start: StartRequest): Promise<void> {
+    let call: Call | undefined;
+    const set = callOnce((sink) => {
+      call = start(ownRequest('logging/setLevel', { level }), sink);
+      return call;
     });
+    // The outcome makes no difference.
+    const tried = set.then(nothing, nothing);
+    await within(this.#clock, SET_LEVEL_MS, tried, () => call?.cancel('The log level was not set in time'));
   }
 }

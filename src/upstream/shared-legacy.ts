@@ -7,7 +7,7 @@
 
 import { visitIds } from '../bridge/url-elicitation.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Discovery, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -148,8 +148,8 @@ class SharedUpstreamSession implements UpstreamSession {
     }
   }
 
-  /** Server requests of this call go to this client. */
-  #heardBy(sink: CallSink): CallSink {
+  /** Server requests of this call go to this client. `ended` is called before the client gets the outcome. */
+  #heardBy(sink: CallSink, ended?: (outcome: CallOutcome) => void): CallSink {
     return {
       notify: (notification) => sink.notify(notification),
       ask: (ask) => {
@@ -158,6 +158,7 @@ class SharedUpstreamSession implements UpstreamSession {
       },
       pause: (retryMs) => sink.pause(retryMs),
       settle: (outcome) => {
+        ended?.(outcome);
         if (outcome.kind === 'error') this.#audience.visits(this.#client, visitIds(outcome.message));
         sink.settle(outcome);
       },
@@ -188,15 +189,10 @@ class SharedUpstreamSession implements UpstreamSession {
       subscriptions.remove(uri, this.#client);
       this.#permits.delete(uri);
     };
-    const call = this.#upstream.call(permit, request, {
-      notify: (notification) => sink.notify(notification),
-      ask: (ask) => sink.ask(ask),
-      pause: (retryMs) => sink.pause(retryMs),
-      settle: (outcome) => {
-        if (outcome.kind !== 'result') forget();
-        sink.settle(outcome);
-      },
+    const heard = this.#heardBy(sink, (outcome) => {
+      if (outcome.kind !== 'result') forget();
     });
+    const call = this.#upstream.call(permit, request, heard);
     return {
       // A call that is cancelled is not settled.
       cancel: (reason) => {

@@ -5,59 +5,27 @@
 import { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { asFailure } from './as-failure.ts';
-import type { Channel, ChannelSink, Outgoing, Pending, Reception, RequestSink } from './channel.ts';
+import type { Channel, ChannelSink, Outgoing, Pending, RequestSink } from './channel.ts';
 import { type HealthReporter, outOfService } from './health.ts';
-import type { Ids } from './ids.ts';
 import { type Connect, openProbedChannel, type ProbedChannel } from './probed-channel.ts';
+import type { Reception } from './reception.ts';
 
 /** Requests that wait while a process starts. A start takes milliseconds, so more than this is a stampede. */
 const WAITING = 256;
 
-class QueuedRequest implements Pending {
-  readonly outgoing: Outgoing;
-  readonly sink: RequestSink;
-  #pending: Pending | undefined;
-  #aborted = false;
-
-  constructor(outgoing: Outgoing, sink: RequestSink) {
-    this.outgoing = outgoing;
-    this.sink = sink;
-  }
-
-  send(channel: Channel): void {
-    if (this.#aborted) return;
-    try {
-      this.#pending = channel.request(this.outgoing, this.sink);
-    } catch (cause) {
-      this.sink.failed(asFailure(cause), undefined);
-    }
-  }
-
-  fail(failure: Failure): void {
-    if (!this.#aborted) this.sink.failed(failure, undefined);
-  }
-
-  abort(): void {
-    this.#aborted = true;
-    this.#pending?.abort();
-  }
-}
-
 export class SharedChannel implements Channel, ChannelSink {
   readonly streamPerRequest: boolean;
-  /** Kept across restarts. Ids are never reused. */
-  readonly ids: Ids;
   readonly #connect: Connect;
   readonly #health: Pick<HealthReporter, 'unreached'>;
   #channel: Channel | undefined;
   #sink: ChannelSink | undefined;
-  #waiting: QueuedRequest[] | undefined;
+  #opening: Promise<Channel> | undefined;
+  #waiting = 0;
   #closed: Failure | undefined;
 
   /** Takes over a channel that a probe opened. */
   constructor(line: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
     this.streamPerRequest = line.channel.streamPerRequest;
-    this.ids = line.ids;
     this.#channel = line.channel;
     this.#connect = connect;
     this.#health = health;
@@ -70,23 +38,26 @@ export class SharedChannel implements Channel, ChannelSink {
 
   request(outgoing: Outgoing, sink: RequestSink): Pending {
     if (this.#channel !== undefined) return this.#channel.request(outgoing, sink);
-    const waiting = new QueuedRequest(outgoing, sink);
-    const failure = this.#closed ?? this.#queue(waiting);
-    if (failure !== undefined) queueMicrotask(() => waiting.fail(failure));
-    return waiting;
+    let pending: Pending | undefined;
+    let isAborted = false;
+    this.#reopen()
+      .then((channel) => {
+        if (!isAborted) pending = channel.request(outgoing, sink);
+      })
+      .catch((cause: unknown) => {
+        if (!isAborted) sink.failed(asFailure(cause), undefined);
+      });
+    return {
+      abort: () => {
+        isAborted = true;
+        pending?.abort();
+      },
+    };
   }
 
   async post(message: Uint8Array, headers: Readonly<Record<string, string>>): Promise<void> {
     // Without a process there is nothing to notify: the request of the notification ended with it.
     await this.#channel?.post(message, headers);
-  }
-
-  async listen(): Promise<void> {
-    return;
-  }
-
-  async forget(): Promise<void> {
-    return;
   }
 
   async close(): Promise<void> {
@@ -106,19 +77,16 @@ export class SharedChannel implements Channel, ChannelSink {
     this.#sink?.lost(failure);
   }
 
-  #queue(waiting: QueuedRequest): Failure | undefined {
-    if (this.#waiting === undefined) {
-      this.#waiting = [waiting];
-      void this.#reconnect();
-      return undefined;
-    }
-    if (this.#waiting.length >= WAITING)
-      return new Failure('backend_busy', { message: 'Backend busy: too many requests wait for its process to start' });
-    this.#waiting.push(waiting);
-    return undefined;
+  async #reopen(): Promise<Channel> {
+    if (this.#closed !== undefined) throw this.#closed;
+    if (this.#waiting >= WAITING)
+      throw new Failure('backend_busy', { message: 'Backend busy: too many requests wait for its process to start' });
+    this.#waiting += 1;
+    this.#opening ??= this.#connectAgain();
+    return this.#opening;
   }
 
-  async #reconnect(): Promise<void> {
+  async #connectAgain(): Promise<Channel> {
     try {
       const line = await openProbedChannel(this.#connect);
       if (this.#closed !== undefined) {
@@ -128,18 +96,14 @@ export class SharedChannel implements Channel, ChannelSink {
       this.#channel = line.channel;
       // Calls `lost` at once if the channel is lost again already.
       line.attach(this);
-      const waiting = this.#take();
-      for (const one of waiting) one.send(line.channel);
+      return line.channel;
     } catch (cause) {
       const failure = asFailure(cause);
       this.#health.unreached(failure);
-      for (const one of this.#take()) one.fail(failure);
+      throw failure;
+    } finally {
+      this.#opening = undefined;
+      this.#waiting = 0;
     }
-  }
-
-  #take(): readonly QueuedRequest[] {
-    const waiting = this.#waiting ?? [];
-    this.#waiting = undefined;
-    return waiting;
   }
 }

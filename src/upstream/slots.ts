@@ -5,6 +5,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import { FairQueue } from '../exchange/fair-queue.ts';
+import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { TimerClock } from './deadlines.ts';
 
 export interface SlotLimits {
@@ -23,7 +24,7 @@ export interface SlotWaiter {
 }
 
 /** A place in the queue. */
-export interface Ticket {
+export interface Ticket extends ListMember {
   readonly holder: string;
   readonly waiter: SlotWaiter;
   readonly until: number;
@@ -34,7 +35,7 @@ export class Slots {
   readonly #clock: TimerClock;
   readonly #queue: FairQueue<Ticket>;
   /** In order of arrival, which is the order in which they expire. */
-  readonly #waiting = new Set<Ticket>();
+  readonly #waiting = new LinkedList<Ticket>();
   #taken = 0;
   #stopTimer: (() => void) | undefined;
 
@@ -46,18 +47,19 @@ export class Slots {
 
   /** Takes a slot if one is free and no call waits for it. The caller must give it back. */
   enter(): boolean {
-    if (this.#taken >= this.#limits.callsPerBackend || this.#queue.size > 0) return false;
+    if (this.#taken >= this.#limits.callsPerBackend || this.#waiting.size > 0) return false;
     this.#taken++;
     return true;
   }
 
   /** Queues a call that could not enter. When the queue is full, one call is refused, possibly this one. */
   wait(holder: string, waiter: SlotWaiter): Ticket {
-    const ticket: Ticket = { holder, waiter, until: this.#clock.now() + this.#limits.queueMs };
+    const until = this.#clock.now() + this.#limits.queueMs;
+    const ticket: Ticket = { holder, waiter, until };
     const displaced = this.#queue.push(holder, ticket);
     if (displaced !== ticket) this.#waiting.add(ticket);
     if (displaced !== undefined) {
-      this.#waiting.delete(displaced);
+      this.#waiting.remove(displaced);
       // Only after the caller has its call.
       queueMicrotask(() => displaced.waiter.refused(busy()));
     }
@@ -67,17 +69,17 @@ export class Slots {
 
   /** Removes a waiting call. */
   withdraw(ticket: Ticket): void {
-    this.#waiting.delete(ticket);
+    this.#waiting.remove(ticket);
     this.#queue.remove(ticket.holder, ticket);
   }
 
   /** Frees a slot; the next waiting call gets it. */
   leave(): void {
     this.#taken--;
-    if (this.#taken >= this.#limits.callsPerBackend) return;
+    if (this.#waiting.size === 0 || this.#taken >= this.#limits.callsPerBackend) return;
     const next = this.#queue.shift();
     if (next === undefined) return;
-    this.#waiting.delete(next);
+    this.#waiting.remove(next);
     this.#taken++;
     next.waiter.admitted();
   }
@@ -88,7 +90,7 @@ export class Slots {
   }
 
   #arm(): void {
-    const [oldest] = this.#waiting;
+    const oldest = this.#waiting.first;
     if (oldest === undefined || this.#stopTimer !== undefined) return;
     this.#stopTimer = this.#clock.after(Math.max(0, oldest.until - this.#clock.now()), () => {
       this.#stopTimer = undefined;
@@ -99,8 +101,7 @@ export class Slots {
 
   #expire(): void {
     const now = this.#clock.now();
-    for (const ticket of this.#waiting) {
-      if (ticket.until > now) return;
+    for (let ticket = this.#waiting.first; ticket !== undefined && ticket.until <= now; ticket = this.#waiting.first) {
       this.withdraw(ticket);
       ticket.waiter.refused(busy());
     }
@@ -109,6 +110,7 @@ export class Slots {
 
 function busy(): Failure {
   return new Failure('backend_busy', {
-    message: 'Backend busy: all calls that it is given at once are taken (callsPerBackend, queuedPerBackend, queueMs)',
+    message:
+      'Backend busy: too many concurrent calls (limits.callsPerBackend, limits.queuedPerBackend, limits.queueMs)',
   });
 }

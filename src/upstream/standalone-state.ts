@@ -4,7 +4,10 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { CallRequest } from '../exchange/call.ts';
-import type { Hearing } from '../exchange/upstream-session.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { Changes } from '../exchange/coalesced-changes.ts';
+import type { Hearing, UpstreamSessionSink } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
 import { ownNotification } from '../subscriptions/notifications.ts';
 import { notificationBytes } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
@@ -12,35 +15,52 @@ import { skimMessage } from '../wire/skim.ts';
 import { listKinds, offeredLists } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
 import type { StandaloneListener } from './channel.ts';
-import type { ListRelay, RelayListener } from './list-relay.ts';
+import type { TimerClock } from './deadlines.ts';
+import type { LegacyUpstreamSession } from './legacy.ts';
 
+/**
+ * A GET is answered within a round trip, or a few on a new connection. If the stream takes longer, calls start without
+ * it: some servers send no headers before their first event.
+ */
+const OPEN_MS = 200;
 /** Limit of remembered resources: all that one client may subscribe to, by default. */
 const REMEMBERED = 1_000;
 
-export interface StandaloneOptions {
-  capabilities(): Readonly<Record<string, unknown>>;
-  /** Delivers a notification as if the backend had sent it. */
-  notify(notification: Notification): void;
-  /** The session receives nothing for now. */
-  silenced(failure: Failure): void;
-  /** Shared by all sessions of the backend. */
-  readonly relay: ListRelay;
-}
-
-export class Standalone implements StandaloneListener, RelayListener {
-  readonly #options: StandaloneOptions;
+export class Standalone implements StandaloneListener {
+  readonly #session: LegacyUpstreamSession;
+  readonly #sink: UpstreamSessionSink;
+  readonly #relay: ListRelay;
   /** Resources subscribed to in this session. */
   readonly #subscribed = new Set<string>();
+  /**
+   * Calls that may cause server requests wait while the standalone stream is opened: earlier messages on it would be
+   * lost.
+   */
+  opening: Promise<void> | undefined;
   #hearing: Hearing = 'heard';
   #wasOpen = false;
   #isClosed = false;
 
-  constructor(options: StandaloneOptions) {
-    this.#options = options;
+  /** `relay`: shared by all sessions of the backend. */
+  constructor(session: LegacyUpstreamSession, sink: UpstreamSessionSink, relay: ListRelay) {
+    this.#session = session;
+    this.#sink = sink;
+    this.#relay = relay;
   }
 
   get hearing(): Hearing {
     return this.#hearing;
+  }
+
+  open(clock: TimerClock): void {
+    const { channel, headers, notes } = this.#session;
+    const answered = channel.listen?.(headers, this);
+    if (answered === undefined) return;
+    this.opening = within(clock, OPEN_MS, answered, () => undefined)
+      .catch((cause: unknown) => notes.odd('fault', 'a standing stream', cause))
+      .finally(() => {
+        this.opening = undefined;
+      });
   }
 
   /** A `resources/subscribe` or `resources/unsubscribe` that the backend accepted. */
@@ -54,41 +74,97 @@ export class Standalone implements StandaloneListener, RelayListener {
   opened(): void {
     this.#hearing = 'heard';
     this.#wasOpen = true;
-    this.#options.relay.leave(this);
+    this.#relay.leave(this);
   }
 
   away(): void {
-    if (!this.#isClosed) this.#options.relay.join(this);
+    if (!this.#isClosed) this.#relay.join(this);
   }
 
   /** A different session of the same backend got a list change. */
   overheard(notification: Notification): void {
-    this.#options.notify(notification);
+    this.#notify(notification);
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#options.relay.leave(this);
+    this.#relay.leave(this);
   }
 
   missed(): void {
-    const { capabilities, notify } = this.#options;
-    const offered = offeredLists(capabilities());
+    const offered = offeredLists(this.#session.discovery.capabilities);
     for (const { flag, method } of listKinds)
-      if (offered[flag]) notify(skimMessage(notificationBytes(method)) as Notification);
-    for (const uri of this.#subscribed) notify(ownNotification('notifications/resources/updated', { uri }));
+      if (offered[flag]) this.#notify(skimMessage(notificationBytes(method)) as Notification);
+    for (const uri of this.#subscribed) this.#notify(ownNotification('notifications/resources/updated', { uri }));
   }
 
   lost(failure: Failure): void {
     this.#hearing = 'lost';
-    this.#options.silenced(failure);
+    this.#silenced(failure);
   }
 
   none(): void {
     this.#hearing = 'never';
-    this.#options.relay.leave(this);
+    this.#relay.leave(this);
     // If there never was a stream, nothing was promised to the client.
     if (this.#wasOpen)
-      this.#options.silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
+      this.#silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
+  }
+
+  /** Delivers a notification as if the backend had sent it. */
+  #notify(notification: Notification): void {
+    this.#tell(notification.method, () => this.#sink.notify(notification));
+  }
+
+  /** The session receives nothing for now. */
+  #silenced(failure: Failure): void {
+    this.#tell('a lost stream', () => this.#sink.silenced?.(failure));
+  }
+
+  #tell(what: string, report: () => void): void {
+    if (this.#isClosed) return;
+    try {
+      report();
+    } catch (cause) {
+      this.#session.notes.odd('fault', what, cause);
+    }
+  }
+}
+
+/**
+ * Relays list changes between the legacy sessions of one backend: from sessions whose standalone stream is open to
+ * sessions whose stream is not, because of the limit on streams or because it was lost. All sessions here present the
+ * same credentials (where each principal presents its own, each has a `LiveBackend`), and a relayed notification says
+ * no more than that a list may have changed. Everything else in a session is for its client alone.
+ */
+export class ListRelay {
+  readonly #deaf = new Set<Standalone>();
+  /** Coalesces reports: every session reports the same change. */
+  readonly #changes: Changes<string, Notification>;
+
+  constructor(clock: Pick<Clock, 'after'>, quietMs: number) {
+    this.#changes = new Changes(clock, quietMs, (_method, notification) => {
+      for (const listener of [...this.#deaf]) listener.overheard(notification);
+    });
+  }
+
+  /** Called when the listener's own stream is not open. */
+  join(listener: Standalone): void {
+    this.#deaf.add(listener);
+  }
+
+  /** Called when the stream is open again, or the session is closed. */
+  leave(listener: Standalone): void {
+    this.#deaf.delete(listener);
+  }
+
+  /** Called when a session got a list change from the backend. */
+  told(notification: Notification): void {
+    if (this.#deaf.size > 0) this.#changes.changed(notification.method, notification);
+  }
+
+  close(): void {
+    this.#changes.close();
+    this.#deaf.clear();
   }
 }

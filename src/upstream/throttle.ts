@@ -2,8 +2,9 @@
  * Passes on the items of a backend's pipe or stream one by one. While the backend floods, the pipe is paused, and items
  * that are already read are held.
  */
-import type { Reception } from './channel.ts';
+
 import { type FloodBudget, type FloodClock, FloodMeter } from './flood-meter.ts';
+import type { Reception } from './reception.ts';
 
 export interface ThrottledPipe<T> {
   /** Processes an item, and reports by `count` what it was. */

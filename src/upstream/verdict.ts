@@ -86,8 +86,8 @@ function choose(versions: readonly string[], spoken: readonly Revision[]): Verdi
   return none(
     new Failure('backend_invalid', {
       message: isNarrowed(spoken)
-        ? 'The backend has no revision that its profile has'
-        : 'The backend has no revision that is known here',
+        ? 'The backend supports no revision that its profile allows'
+        : 'The backend supports no revision that the gateway knows',
       data: { supported: versions },
     }),
   );
@@ -107,7 +107,7 @@ function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
 function unanswered(): Failure {
   return new Failure('backend_timeout', {
     message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
-    cure: 'check that it speaks MCP; a slow one needs more `limits.probeMs`',
+    cure: 'check that it supports MCP; for a slow server, raise `limits.probeMs`',
   });
 }
 

@@ -39,10 +39,8 @@ export class Attempts {
     this.#counted.delete(name);
     this.#counted.set(name, held);
     if (this.#counted.size <= this.#limits.names) return;
-    for (const oldest of this.#counted.keys()) {
-      this.#counted.delete(oldest);
-      break;
-    }
+    const [oldest = ''] = this.#counted.keys();
+    this.#counted.delete(oldest);
   }
 
   forget(name: string): void {

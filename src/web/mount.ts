@@ -105,13 +105,16 @@ function write(res: ServerResponse, { status, headers, body }: PageResponse, hea
 
 const tooLarge = shown(
   413,
-  page({ title: 'That was too much', body: html`<p>The form held more than fits. Go back and try again.</p>` }),
+  page({
+    title: 'The form is too large',
+    body: html`<p>The form has more data than the gateway accepts. Go back and try again.</p>`,
+  }),
 );
 
 const fault = shown(
   500,
   page({
-    title: 'Something broke here',
-    body: html`<p>This is our fault, not yours. Try again; if it stays so, tell whoever runs this gateway.</p>`,
+    title: 'The gateway failed',
+    body: html`<p>This is an error of the gateway. Try again. If it fails again, tell the operator of this gateway.</p>`,
   }),
 );

@@ -15,19 +15,29 @@ export interface BatchLimits extends ReadLimits {
   readonly members: number;
 }
 
-/** Strict. One unreadable member makes the whole batch invalid: a batch is served or refused as one. */
 export function readBatch(batch: Batch, limits: BatchLimits): Message[] {
-  const parts = splitBatch(batch.bytes, 'parse_error', limits.members);
-  if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
-  const inner = { depth: limits.depth - 1 };
-  return parts.map((part) => {
+  return readMembers(batch, limits, (part, inner) => {
     const message = readMessage(part, inner);
-    if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
     // 2025-03-26, basic/lifecycle: `initialize` must not be part of a batch.
-    if ((message.kind === 'request' || message.kind === 'notification') && message.method === 'initialize') {
+    if ('method' in message && message.method === 'initialize') {
       throw new Failure('invalid_batch', { message: 'initialize inside a batch' });
     }
     return message;
+  });
+}
+
+/** Strict. One unreadable member makes the whole batch invalid: a batch is served or refused as one. */
+export function readMembers<T extends { readonly kind: string }>(
+  { bytes }: Batch,
+  { depth, members }: BatchLimits,
+  read: (bytes: Uint8Array, limits: ReadLimits) => T | Batch,
+): T[] {
+  const parts = splitBatch(bytes, 'parse_error', members);
+  if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
+  return parts.map((part) => {
+    const message = read(part, { depth: depth - 1 });
+    if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
+    return message as T;
   });
 }
 
@@ -44,7 +54,7 @@ export function skimBatch(batch: Batch): Message[] {
  * Splits at the commas between the members. Only brackets and strings are checked here; the reader of each member
  * checks the rest. Stops at the limit of members: a member of two bytes costs a hundred bytes of memory.
  */
-export function splitBatch(bytes: Uint8Array, reason: Reason, most = Number.POSITIVE_INFINITY): Uint8Array[] {
+function splitBatch(bytes: Uint8Array, reason: Reason, most = Number.POSITIVE_INFINITY): Uint8Array[] {
   const end = bytes.byteLength;
   const broken = (at: number): Failure => new Failure(reason, { data: { offset: at } });
   const parts: Uint8Array[] = [];

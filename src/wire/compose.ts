@@ -1,6 +1,6 @@
 /** Builds messages as bytes. Received values are copied byte for byte, never parsed and serialised again. */
 import { Failure } from '../errors/failure.ts';
-import type { Message, ObjectSpan, Request, Response, Span } from './message.ts';
+import type { Message, Notification, ObjectSpan, Request, Response, Span } from './message.ts';
 import { methods } from './methods.ts';
 import type { Era } from './revisions.ts';
 import { member } from './values.ts';
@@ -50,19 +50,15 @@ function writeText(out: Buffer, text: string, at: number): number {
 }
 
 export function requestBytes(idRaw: string, method: string, params?: Raw): Buffer {
-  return withParams(`{"jsonrpc":"2.0","id":${idRaw},"method":${quoted(method)}`, params);
+  return withBody({ kind: 'request', method }, idRaw, params === undefined ? [] : [params]);
 }
 
 export function notificationBytes(method: string, params?: Raw): Buffer {
-  return withParams(`{"jsonrpc":"2.0","method":${quoted(method)}`, params);
-}
-
-function withParams(head: string, params: Raw | undefined): Buffer {
-  return params === undefined ? concat([`${head}}`]) : concat([`${head},"params":`, params, '}']);
+  return withBody({ kind: 'notification', method }, undefined, params === undefined ? [] : [params]);
 }
 
 export function resultBytes(idRaw: string, result: Raw): Buffer {
-  return concat([`{"jsonrpc":"2.0","id":${idRaw},"result":`, result, '}']);
+  return withBody({ kind: 'result' }, idRaw, [result]);
 }
 
 /** If no id could be read, the member is absent, never null: a widespread client's parser fails on `id: null`. */
@@ -90,23 +86,40 @@ export function failureBytes(failure: Failure, era: Era, idRaw?: string): Buffer
  * member that we do not know for one that we do. The bytes of `params`, `result` and `error` stay as received.
  */
 export function forwarded(message: Message): Buffer {
-  return framed(message, ownId(message), bodyOf(message) ?? []);
+  return spliceMessage(message, []);
 }
 
 /** The same message with a different id. */
 export function withId(message: Request | Response, idRaw: string): Buffer {
-  return framed(message, idRaw, bodyOf(message) ?? []);
+  const body = bodySpan(message);
+  return withBody(message, idRaw, body === undefined ? [] : [message.bytes.subarray(body.start, body.end)]);
 }
 
-/** The same message with a different id and body: the pieces of `params`, `result` or `error`. */
-export function withBody(message: Request | Response, idRaw: string, body: readonly Raw[]): Buffer {
-  const before = message.kind === 'request' ? beforeParams.get(message.method) : undefined;
-  // Every call runs this, and copying bytes is faster than writing text.
-  return before === undefined ? framed(message, idRaw, body) : concat([opening, idRaw, before, ...body, '}']);
-}
-
+// Every call runs this, and copying bytes is faster than writing text.
 const opening = Buffer.from('{"jsonrpc":"2.0","id":');
-const beforeParams = new Map(methods.map(({ method }) => [method, Buffer.from(`,"method":"${method}","params":`)]));
+const calling = new Map(methods.map(({ method }) => [method, Buffer.from(`,"method":"${method}"`)]));
+const before = {
+  request: Buffer.from(',"params":'),
+  notification: Buffer.from(',"params":'),
+  result: Buffer.from(',"result":'),
+  error: Buffer.from(',"error":'),
+};
+const closing = Buffer.from('}');
+
+/** What of a message is needed to write its top level. */
+type Head = Pick<Request | Notification, 'kind' | 'method'> | Pick<Response, 'kind'>;
+
+/**
+ * The same message with a different id and body: the pieces of `params`, `result` or `error`. An empty `body` means
+ * that the message has none.
+ */
+export function withBody(head: Head, idRaw: string | undefined, body: readonly Raw[]): Buffer {
+  const parts: Raw[] = idRaw === undefined ? ['{"jsonrpc":"2.0"'] : [opening, idRaw];
+  if ('method' in head) parts.push(calling.get(head.method) ?? `,"method":${JSON.stringify(head.method)}`);
+  if (body.length > 0) parts.push(before[head.kind], ...body);
+  parts.push(closing);
+  return concat(parts);
+}
 
 /**
  * From this size on, sending pieces is cheaper than copying: allocating a megabyte costs more than the rest of a call.
@@ -118,31 +131,11 @@ export type Pieces = Uint8Array | readonly Uint8Array[];
 
 /** Like `withId`, without copying a large body. */
 export function piecesWithId(message: Response, idRaw: string): Pieces {
+  const { kind, bytes } = message;
   const { start, end } = message.kind === 'result' ? message.result : message.error;
-  const body = message.bytes.subarray(start, end);
-  const before = message.kind === 'result' ? beforeResult : beforeError;
-  if (body.byteLength < LARGE) return concat([opening, idRaw, before, body, '}']);
-  return [concat([opening, idRaw, before]), body, closing];
-}
-
-const beforeResult = Buffer.from(',"result":');
-const beforeError = Buffer.from(',"error":');
-
-const closing = Buffer.from('}');
-
-/** An empty `body` means that the message has none. */
-function framed(message: Message, idRaw: string | undefined, body: readonly Raw[]): Buffer {
-  const id = idRaw === undefined ? '' : `,"id":${idRaw}`;
-  const asked = message.kind === 'request' || message.kind === 'notification';
-  const head = asked ? `{"jsonrpc":"2.0"${id},"method":${quoted(message.method)}` : `{"jsonrpc":"2.0"${id}`;
-  if (body.length === 0) return concat([`${head}}`]);
-  return concat([`${head},"${asked ? 'params' : message.kind}":`, ...body, '}']);
-}
-
-/** The bytes of `params`, `result` or `error` as one piece; undefined if there are no `params`. */
-function bodyOf(message: Message): readonly Uint8Array[] | undefined {
-  const span = bodySpan(message);
-  return span && [message.bytes.subarray(span.start, span.end)];
+  const body = bytes.subarray(start, end);
+  if (end - start < LARGE) return concat([opening, idRaw, before[kind], body, closing]);
+  return [concat([opening, idRaw, before[kind]]), body, closing];
 }
 
 function bodySpan(message: Message): Span | undefined {
@@ -154,16 +147,6 @@ function bodySpan(message: Message): Span | undefined {
     default:
       return message.params;
   }
-}
-
-function ownId(message: Message): string | undefined {
-  return message.kind === 'notification' ? undefined : message.id?.raw;
-}
-
-const quotedMethods = new Map(methods.map(({ method }) => [method, JSON.stringify(method)]));
-
-function quoted(method: string): string {
-  return quotedMethods.get(method) ?? JSON.stringify(method);
 }
 
 export function inOnePiece(pieces: Pieces): Uint8Array {
@@ -215,8 +198,8 @@ export function rewrite(
 /** Replaces spans inside the message's `params`, `result` or `error`. The top level is rebuilt. */
 export function spliceMessage(message: Message, edits: readonly Edit[]): Buffer {
   const body = bodySpan(message);
-  if (body === undefined) return forwarded(message);
-  return framed(message, ownId(message), pieces(message.bytes, body, edits));
+  const idRaw = message.kind === 'notification' ? undefined : message.id?.raw;
+  return withBody(message, idRaw, body === undefined ? [] : pieces(message.bytes, body, edits));
 }
 
 /** Replaces spans that do not overlap, given in any order. An empty span inserts. */

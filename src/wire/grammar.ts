@@ -1,23 +1,16 @@
 /**
  * The grammar of strings, numbers and literals (RFC 8259; UTF-8 by RFC 3629). Each method returns the offset after the
- * value.
+ * value. Runs of bytes are skipped four at a time: see `lowest`.
  */
-import { OutlineReader } from './outline.ts';
+import { lowest, OutlineReader } from './outline.ts';
 import { standsFor } from './unescape.ts';
-import { skipDigits, skipPlain } from './words.ts';
 
 export abstract class Grammar extends OutlineReader {
-  protected readonly view: DataView;
   /** Set by an escape. A caller that needs it resets it before reading a string. */
   protected isEscaped = false;
 
-  constructor(bytes: Uint8Array, isMcp: boolean, most: number) {
-    super(bytes, isMcp, most);
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
   /** Records valid JSON that readers interpret differently. */
-  abstract note(at: number): void;
+  protected abstract note(at: number): void;
 
   /** Skips a string; `start` is the offset after its opening quote. */
   protected string(start: number): number {
@@ -132,4 +125,42 @@ export abstract class Grammar extends OutlineReader {
     if (letters === 0x736c6166 /* fals */ && at + 4 < end && view.getUint8(at + 4) === 0x65 /* e */) return at + 5;
     throw this.broken(at);
   }
+}
+
+/** 0 for bytes that stand for themselves in a string, 1 for all others. */
+export const special = new Uint8Array(256).fill(1, 0, 0x20).fill(1, 0x80);
+special[0x22] = 1; // quote
+special[0x5c] = 1; // backslash
+
+/**
+ * Offset of the next byte of a string that is not plain ASCII text (a quote, a backslash, a control character, a byte
+ * above 0x7f), or the end. In each word the test sets the top bit of every such byte, and possibly false ones above the
+ * lowest. Flipping 0x02 puts the quote next to the control characters, so that one subtraction finds both.
+ */
+function skipPlain(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 8 <= end) {
+    const x = view.getInt32(i, true);
+    const low = (((x ^ 0x02020202) - 0x21212121) | ((x ^ 0x5c5c5c5c) - 0x01010101) | x) & 0x80808080;
+    if (low !== 0) return i + lowest(low);
+    const y = view.getInt32(i + 4, true);
+    const high = (((y ^ 0x02020202) - 0x21212121) | ((y ^ 0x5c5c5c5c) - 0x01010101) | y) & 0x80808080;
+    if (high !== 0) return i + 4 + lowest(high);
+    i += 8;
+  }
+  while (i < end && special[bytes[i] as number] === 0) i++;
+  return i;
+}
+
+/** Offset of the next byte that is not a digit, or the end. */
+export function skipDigits(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 4 <= end) {
+    const word = view.getInt32(i, true);
+    const others = ((((word ^ 0x30303030) & 0x7f7f7f7f) + 0x76767676) | word) & 0x80808080;
+    if (others !== 0) return i + lowest(others);
+    i += 4;
+  }
+  while (i < end && (bytes[i] as number) >= 0x30 && (bytes[i] as number) <= 0x39) i++;
+  return i;
 }

@@ -2,8 +2,7 @@
  * One row per method. Routing, merging, authorization, header checks and bridging all read the same row, so a method is
  * known everywhere or nowhere.
  */
-import type { Era, Revision } from './revisions.ts';
-import { revisions } from './revisions.ts';
+import { atLeast, type Era, type Revision } from './revisions.ts';
 
 export interface MethodRow {
   readonly method: string;
@@ -268,5 +267,23 @@ export function has(revision: Revision, row: MethodRow): boolean {
 
 /** Whether any revision of the era has the method. */
 export function eraHas(era: Era, row: MethodRow): boolean {
-  return revisions.some((revision) => (revision >= modern ? 'modern' : 'legacy') === era && has(revision, row));
+  return era === 'modern' ? has(modern, row) : row.since < modern;
+}
+
+/** What a backend says of itself. */
+interface Declared {
+  readonly revision: Revision;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** Whether a backend offers a method: whether it declares the capability, such as `resources.subscribe`. */
+export function offers({ revision, capabilities }: Declared, row: MethodRow): boolean {
+  const { capability, capabilitySince } = row;
+  if (capability === undefined) return true;
+  if (capabilitySince !== undefined && !atLeast(revision, capabilitySince)) return true;
+  const dot = capability.indexOf('.');
+  const area = capabilities[dot === -1 ? capability : capability.slice(0, dot)];
+  const declared =
+    dot === -1 ? area : (area as Record<string, unknown> | null | undefined)?.[capability.slice(dot + 1)];
+  return declared !== undefined && declared !== null && declared !== false;
 }

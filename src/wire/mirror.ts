@@ -6,10 +6,9 @@
 import { Failure } from '../errors/failure.ts';
 import { hasOther } from './fold.ts';
 import type { Request } from './message.ts';
-import { metaKeys } from './meta.ts';
 import type { MethodRow } from './methods.ts';
-import { nameAt } from './names.ts';
-import { isObject, member } from './values.ts';
+import { isObject, textMember } from './values.ts';
+import { metaKeys } from './vocabulary.ts';
 
 const PREFIX = '=?base64?';
 const SUFFIX = '?=';
@@ -60,42 +59,25 @@ export interface MirroredHeaders {
  * A value that the body lacks is not compared: other checks refuse that (`_meta` without a version is -32602).
  */
 export function checkMirrored(
-  request: Request,
+  { bytes, method, params, meta, id }: Request,
   row: MethodRow | undefined,
   headers: MirroredHeaders,
 ): Failure | undefined {
-  return (
-    compare(request, 'MCP-Protocol-Version', headers.version, bodyText(request, 'meta', metaKeys.protocolVersion)) ??
-    compare(request, 'Mcp-Method', headers.method, request.method) ??
-    checkName(request, row, headers.name)
-  );
-}
-
-function checkName(request: Request, row: MethodRow | undefined, header: string | undefined): Failure | undefined {
+  const version = textMember(bytes, meta, metaKeys.protocolVersion);
+  if (headers.version === undefined || (version !== undefined && headers.version !== version)) {
+    return mismatch('MCP-Protocol-Version', disagreement(headers.version), id.raw);
+  }
+  if (headers.method !== method) return mismatch('Mcp-Method', disagreement(headers.method), id.raw);
   if (row?.mirrored !== true || row.name === undefined) return undefined;
-  if (header === undefined) return mismatch('Mcp-Name', 'is missing', request.id.raw);
-  const decoded = decodeHeaderValue(header);
-  if (decoded === undefined) return mismatch('Mcp-Name', 'is not a valid header value', request.id.raw);
+  const name = headers.name === undefined ? undefined : decodeHeaderValue(headers.name);
   // A name only in the header is a mismatch: an intermediary may have routed by it.
-  return compare(request, 'Mcp-Name', decoded, bodyText(request, 'params', row.name) ?? null);
+  if (name !== undefined && name === textMember(bytes, params, row.name)) return undefined;
+  const isMalformed = headers.name !== undefined && name === undefined;
+  return mismatch('Mcp-Name', isMalformed ? 'is not a valid header value' : disagreement(name), id.raw);
 }
 
-function bodyText(request: Request, where: 'params' | 'meta', key: string): string | undefined {
-  const found = member(request[where], key);
-  if (found === undefined || request.bytes[found.start] !== 0x22 /* " */) return undefined;
-  return nameAt(request.bytes, found.start + 1, found.end - 1);
-}
-
-/** `undefined` in the body is not compared; `null` never matches. */
-function compare(
-  request: Request,
-  name: string,
-  header: string | undefined,
-  body: string | null | undefined,
-): Failure | undefined {
-  if (header === undefined) return mismatch(name, 'is missing', request.id.raw);
-  if (body === undefined || header === body) return undefined;
-  return mismatch(name, 'says something else than the body', request.id.raw);
+function disagreement(header: string | undefined): string {
+  return header === undefined ? 'is missing' : 'differs from the body';
 }
 
 /** The message repeats neither value: names can be private, and responses end up in logs. */
@@ -203,7 +185,7 @@ function annotate(schema: Record<string, unknown>, path: readonly string[], foun
   if (typeof name !== 'string' || !TOKEN.test(name)) return 'is not a header name';
   if (type !== 'string' && type !== 'integer' && type !== 'boolean') return 'is not on a string, integer or boolean';
   const header = `mcp-param-${name.toLowerCase()}`;
-  if (found.some((other) => other.header === header)) return 'is there twice';
+  if (found.some((other) => other.header === header)) return 'is repeated';
   found.push({ header, path, type });
   return undefined;
 }
@@ -227,13 +209,13 @@ function checkParam(param: ParamHeader, value: unknown, header: string | undefin
   if (header === undefined) return expected === undefined ? undefined : 'is missing';
   const decoded = decodeHeaderValue(header);
   if (decoded === undefined) return 'is not a valid header value';
-  if (expected === undefined) return 'is there without its parameter';
+  if (expected === undefined) return 'has no parameter in the body';
   // #server-validation: `42.0` and `42` are equal.
   const isEqual =
     param.type === 'integer' && typeof value === 'number' && DECIMAL.test(decoded)
       ? Number(decoded) === value
       : decoded === expected;
-  return isEqual ? undefined : 'says something else than the body';
+  return isEqual ? undefined : 'differs from the body';
 }
 
 /** The headers to send with a call, by the backend's own schema. */
@@ -264,7 +246,7 @@ function confusable(args: unknown, path: readonly string[]): string | undefined 
   let value = args;
   for (const key of path) {
     if (!isObject(value)) return undefined;
-    if (hasOther(value, key)) return 'is mirrored in a header, and another argument differs from it in case alone';
+    if (hasOther(value, key)) return 'is mirrored in a header, and another argument differs from it only in case';
     value = own(value, key);
   }
   return undefined;

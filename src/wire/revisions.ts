@@ -21,6 +21,11 @@ export function era(revision: Revision): Era {
   return revision >= firstModern ? 'modern' : 'legacy';
 }
 
+/** The revisions that exist, with their eras, by what a peer names. */
+export const knownRevisions: ReadonlyMap<unknown, { readonly revision: Revision; readonly era: Era }> = new Map(
+  revisions.map((revision) => [revision, { revision, era: era(revision) }]),
+);
+
 /** Dates compare as text. */
 export function atLeast(revision: Revision, other: Revision): boolean {
   return revision >= other;

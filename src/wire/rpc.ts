@@ -3,11 +3,12 @@
  * strictly as all input of clients. https://www.jsonrpc.org/specification
  */
 import { Failure } from '../errors/failure.ts';
-import { type BatchLimits, splitBatch } from './batch.ts';
-import type { Batch, Member, Span } from './message.ts';
-import type { OutlineReader } from './outline.ts';
+import { type BatchLimits, readMembers } from './batch.ts';
+import type { Batch, Span } from './message.ts';
+import { type OutlineReader, skipWhite } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
-import { stringAt, textAt } from './values.ts';
+import { elementsAt, membersAt, passOver } from './skim.ts';
+import { member, stringAt, textAt } from './values.ts';
 
 /** A method call: a request or a notification. */
 export interface RpcCall {
@@ -33,15 +34,8 @@ export function readRpc(bytes: Uint8Array, limits: ReadLimits): RpcMessage | Bat
   return readStrictly(bytes, limits, false, toRpc);
 }
 
-/** One unreadable member makes the whole batch invalid: the effect of forwarding only the others is undefined. */
-export function readRpcBatch({ bytes }: Batch, { depth, members }: BatchLimits): readonly RpcMessage[] {
-  const parts = splitBatch(bytes, 'parse_error', members);
-  if (parts.length === 0) throw new Failure('invalid_batch', { message: 'An empty batch' });
-  return parts.map((part) => {
-    const message = readRpc(part, { depth: depth - 1 });
-    if (message.kind === 'batch') throw new Failure('invalid_request', { message: 'A message must be an object' });
-    return message;
-  });
+export function readRpcBatch(batch: Batch, limits: BatchLimits): readonly RpcMessage[] {
+  return readMembers(batch, limits, readRpc);
 }
 
 function toRpc(outline: OutlineReader): RpcMessage {
@@ -54,10 +48,10 @@ function toRpc(outline: OutlineReader): RpcMessage {
   if (id !== undefined && !isId(bytes, id)) throw refused('id must be a string, a finite number or null');
 
   if (method !== undefined) {
-    if (result !== undefined || error !== undefined) throw refused('Both a method and an answer');
+    if (result !== undefined || error !== undefined) throw refused('Both a method and a result or error');
     const name = stringAt(bytes, method);
     if (name === undefined || name === '') throw refused('method must be a string that is not empty');
-    const params = outline.params?.span;
+    const params = outline.params;
     if (params !== undefined && !isStructured(bytes, params)) throw refused('params must be an object or an array');
     const called = { bytes, method: name, params };
     if (id === undefined) return { kind: 'notification', id: undefined, ...called };
@@ -66,7 +60,7 @@ function toRpc(outline: OutlineReader): RpcMessage {
 
   if (id === undefined) throw refused('Neither a method nor an id');
   if ((result === undefined) === (error === undefined)) throw refused('One of result and error is needed');
-  if (error !== undefined && bytes[error.span.start] !== 0x7b /* { */) throw refused('error must be an object');
+  if (error !== undefined && bytes[error.start] !== 0x7b /* { */) throw refused('error must be an object');
   return { kind: 'answer', bytes };
 }
 
@@ -74,7 +68,7 @@ function toRpc(outline: OutlineReader): RpcMessage {
  * The grammar was checked, so the first byte is enough. A number beyond doubles is infinity, null or an error,
  * depending on the reader.
  */
-function isId(bytes: Uint8Array, id: Member): boolean {
+function isId(bytes: Uint8Array, id: Span): boolean {
   const byte = bytes[id.start] as number;
   if (byte === 0x22 /* " */ || byte === 0x6e /* n */) return true;
   const isNumber = byte === 0x2d /* - */ || (byte >= 0x30 && byte <= 0x39);
@@ -83,4 +77,52 @@ function isId(bytes: Uint8Array, id: Member): boolean {
 
 function isStructured(bytes: Uint8Array, { start }: Span): boolean {
   return bytes[start] === 0x7b /* { */ || bytes[start] === 0x5b /* [ */;
+}
+
+/**
+ * Whether bytes of a service are a response. It is bounded and passed on unread. An object answers a batch as a whole;
+ * an array answers its requests one by one.
+ */
+export function isRpcAnswer(bytes: Uint8Array, toBatch: boolean): boolean {
+  const end = bytes.byteLength;
+  const start = skipWhite(bytes, 0, end);
+  try {
+    const after = skipWhite(bytes, passOver(bytes, start, 'backend_invalid'), end);
+    if (after < end) return false;
+    const elements = elementsAt(bytes, { start, end });
+    if (elements === undefined) return isAnswerAt(bytes, { start, end });
+    return toBatch && elements.length > 0 && elements.every((element) => isAnswerAt(bytes, element));
+  } catch {
+    return false;
+  }
+}
+
+function isAnswerAt(bytes: Uint8Array, span: Span): boolean {
+  const object = membersAt(bytes, span);
+  const version = member(object, 'jsonrpc');
+  if (version === undefined || stringAt(bytes, version) !== '2.0') return false;
+  return member(object, 'result') !== undefined || member(object, 'error') !== undefined;
+}
+
+export type RpcOutcome = 'result' | 'error';
+
+/**
+ * The outcome by the request's raw id, for bytes that `isRpcAnswer` accepts. A request without a matching error counts
+ * as successful.
+ */
+export function rpcOutcomes(bytes: Uint8Array): (id: string | undefined) => RpcOutcome {
+  const span = { start: skipWhite(bytes, 0, bytes.byteLength), end: bytes.byteLength };
+  const elements = elementsAt(bytes, span);
+  if (elements === undefined) {
+    const outcome: RpcOutcome = member(membersAt(bytes, span), 'error') === undefined ? 'result' : 'error';
+    return () => outcome;
+  }
+  const failed = new Set(
+    elements.flatMap((element) => {
+      const object = membersAt(bytes, element);
+      const id = member(object, 'id');
+      return id === undefined || member(object, 'error') === undefined ? [] : [textAt(bytes, id)];
+    }),
+  );
+  return (id) => (id !== undefined && failed.has(id) ? 'error' : 'result');
 }

@@ -7,16 +7,14 @@
  * these loops the cost of that is measurable.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
-import { DuplicateKeys } from './duplicate-keys.ts';
-import { echoedId, toMessage } from './envelope.ts';
-import { Grammar } from './grammar.ts';
-import { decodedHash, keyedHash, randomWords, SHORT_PLACES } from './keyed-hash.ts';
-import type { Batch, Message } from './message.ts';
-import { type Alike, NOTED_MEMBERS, type OutlineReader, skipWhite } from './outline.ts';
-import { checkReferences } from './references.ts';
+import { referenceChecks } from './ambiguity.ts';
+import { DuplicateKeys, decodedHash, longHash, randomWords, SHORT_PLACES } from './duplicate-keys.ts';
+import type { Folds } from './fold.ts';
+import { Grammar, skipDigits, special } from './grammar.ts';
+import type { Batch, Member, Message } from './message.ts';
+import { echoedId, NOTED_MEMBERS, type OutlineReader, skipWhite, toMessage } from './outline.ts';
 import { passOver } from './skim.ts';
 import { standsFor } from './unescape.ts';
-import { skipDigits, special } from './words.ts';
 
 export interface ReadLimits {
   /** How deep arrays and objects may nest, counting the message itself. */
@@ -29,20 +27,13 @@ export interface ReadLimits {
 
 /** More than any method has. */
 const GLANCED_MEMBERS = 64;
-
-const rules = { reason: 'invalid_request', errorMembers: true } as const;
-
-function inMcp(outline: OutlineReader): Message {
-  const message = toMessage(outline, rules);
-  checkReferences(message);
-  return message;
-}
-
-/** Reading is synchronous, so one workspace serves all messages. It is replaced when a limit allows more depth. */
-let workspace = new DuplicateKeys(128);
+/** Marks an open array in `bases`. */
+const ARRAY = -1;
 
 export function readMessage(bytes: Uint8Array, limits: ReadLimits): Message | Batch {
-  return readStrictly(bytes, limits, true, inMcp);
+  const message = readStrictly(bytes, limits, true, toMessage);
+  if (message.kind === 'request') referenceChecks.get(message.method)?.(message);
+  return message;
 }
 
 /** `make` turns the outline into a message: MCP has more rules than JSON-RPC. */
@@ -52,52 +43,62 @@ export function readStrictly<T>(
   isMcp: boolean,
   make: (outline: OutlineReader) => T,
 ): T | Batch {
-  const end = bytes.byteLength;
-  const start = skipWhite(bytes, 0, end);
-  if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
-  if (workspace.depth < limits.depth) workspace = new DuplicateKeys(limits.depth);
-  workspace.begin(bytes);
+  const start = skipWhite(bytes, 0, bytes.byteLength);
+  if (bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
+  reader.open(bytes, limits, isMcp);
   try {
-    return new StrictReader(bytes, workspace, limits, isMcp).read(start, make);
+    reader.document(start);
+    reader.check();
+    if (bytes[start] !== 0x7b /* { */) throw new Failure('invalid_request', { message: 'A message must be an object' });
+    return make(reader);
   } finally {
-    workspace.end();
+    reader.release();
   }
 }
 
 class StrictReader extends Grammar {
-  private readonly twins: DuplicateKeys;
-  private readonly limit: number;
-  private readonly isGlance: boolean;
+  override readonly isStrict = true;
+  private readonly keys = new DuplicateKeys();
+  /** By depth of an open object or array: where its names begin in `keys`, or `ARRAY`. */
+  private bases = new Int32Array(0);
+  private limit = 0;
+  private isGlance = false;
   /** The problem of a document that is valid JSON. Thrown after everything was read, so that the id can be echoed. */
   private flaw: Reason | undefined = undefined;
   private flawAt = 0;
 
-  constructor(bytes: Uint8Array, twins: DuplicateKeys, { depth, isGlance = false }: ReadLimits, isMcp: boolean) {
-    super(bytes, isMcp, isGlance ? GLANCED_MEMBERS : NOTED_MEMBERS);
-    this.twins = twins;
+  open(bytes: Uint8Array, { depth, isGlance = false }: ReadLimits, isMcp: boolean): void {
+    if (this.bases.length <= depth) this.bases = new Int32Array(depth + 1);
+    this.begin(bytes, isMcp, isGlance ? GLANCED_MEMBERS : NOTED_MEMBERS);
     this.limit = depth;
     this.isGlance = isGlance;
   }
 
-  read<T>(start: number, make: (outline: OutlineReader) => T): T {
-    const { bytes, end } = this;
-    const isObject = start < end && bytes[start] === 0x7b; /* { */
-    const after = skipWhite(bytes, isObject ? this.message(start) : this.value(start, 0), end);
-    if (after < end) throw this.broken(after);
+  override release(): void {
+    super.release();
+    this.keys.clear();
+    this.flaw = undefined;
+  }
+
+  /** Throws what was noted while the document was read. */
+  check(): void {
     if (this.flaw !== undefined) throw this.refusal(this.flaw, this.flawAt);
     const alike = this.alike ?? this.alikeInside;
-    if (alike !== undefined) throw this.confusable(alike);
-    if (!isObject) throw new Failure('invalid_request', { message: 'A message must be an object' });
-    return make(this);
+    if (alike !== undefined) {
+      throw this.refusal('ambiguous_json', alike.at, `${alike.name} differs from ${alike.word} only in case`);
+    }
   }
 
-  override open(at: number, depth: number): void {
+  protected override object(at: number, depth: number, members: Member[] | undefined, known: Folds | undefined) {
     if (depth > this.limit) throw this.refusal('too_deep', at);
-    this.twins.openObject(depth);
+    this.bases[depth] = this.keys.top;
+    const after = super.object(at, depth, members, known);
+    this.close(depth);
+    return after;
   }
 
-  override close(depth: number): void {
-    const twin = this.twins.closeObject(depth);
+  private close(depth: number): void {
+    const twin = this.keys.close(this.bases[depth] as number, this.bytes);
     if (twin !== -1) this.note(twin - 1);
   }
 
@@ -105,36 +106,30 @@ class StrictReader extends Grammar {
     return new Failure('parse_error', { data: { offset: at } });
   }
 
-  override crowded(at: number): Failure {
+  protected override crowded(at: number): Failure {
     return this.refusal('too_many_members', at);
   }
 
-  private confusable({ name, word, at }: Alike): Failure {
+  private refusal(reason: Reason, at: number, message?: string): Failure {
     const id = echoedId(this);
-    const message = `${name} differs from ${word} in case alone`;
-    const detail = { message, data: { offset: at } };
-    return new Failure('ambiguous_json', id === undefined ? detail : { ...detail, id });
+    return new Failure(reason, {
+      data: { offset: at },
+      ...(message !== undefined && { message }),
+      ...(id !== undefined && { id }),
+    });
   }
 
-  private refusal(reason: Reason, at: number): Failure {
-    const id = echoedId(this);
-    return new Failure(reason, id === undefined ? { data: { offset: at } } : { data: { offset: at }, id });
-  }
-
-  override note(at: number): void {
+  protected override note(at: number): void {
     if (this.flaw !== undefined) return;
     this.flaw = 'ambiguous_json';
     this.flawAt = at;
   }
 
-  override value(at: number, outer: number): number {
-    return this.isGlance && isNested(this.bytes[at])
-      ? passOver(this.bytes, at, 'parse_error')
-      : this.wholeValue(at, outer);
-  }
-
-  private wholeValue(at: number, outer: number): number {
-    const { bytes, view, end, twins, limit } = this;
+  protected override value(at: number, outer: number): number {
+    const { bytes, view, end, keys, bases, limit } = this;
+    if (this.isGlance && (bytes[at] === 0x7b /* { */ || bytes[at] === 0x5b) /* [ */) {
+      return passOver(bytes, at, 'parse_error');
+    }
     let depth = outer;
     let i = at;
     for (;;) {
@@ -147,9 +142,9 @@ class StrictReader extends Grammar {
         // Each closing bracket's code is its opening one's plus two.
         if (i >= end || bytes[i] !== byte + 2) {
           if (byte === 0x7b) {
-            twins.openObject(depth);
+            bases[depth] = keys.top;
             i = this.member(i);
-          } else twins.openArray(depth);
+          } else bases[depth] = ARRAY;
           continue;
         }
         depth--;
@@ -165,7 +160,7 @@ class StrictReader extends Grammar {
         if (depth === outer) return i;
         i = skipWhite(bytes, i, end);
         const next = i < end ? (bytes[i] as number) : -1;
-        const inArray = twins.isArray(depth);
+        const inArray = bases[depth] === ARRAY;
         if (next === 0x2c /* , */) {
           i = skipWhite(bytes, i + 1, end);
           if (!inArray) i = this.member(i);
@@ -190,7 +185,7 @@ class StrictReader extends Grammar {
   }
 
   /** A short name is hashed while it is read, in the same way as by `keyedHash`. */
-  override name(at: number): number {
+  protected override name(at: number): number {
     const { bytes, end } = this;
     const start = at + 1;
     let hash = 0;
@@ -200,7 +195,7 @@ class StrictReader extends Grammar {
       let byte = bytes[i] as number;
       if (special[byte] === 1) {
         if (byte === 0x22 /* " */) {
-          this.twins.add(hash, start);
+          this.keys.add(hash, start);
           return i + 1;
         }
         if (byte === 0x5c /* \ */) byte = ++i < end ? (standsFor[bytes[i] as number] as number) : 0;
@@ -220,11 +215,9 @@ class StrictReader extends Grammar {
     const after = this.string(start);
     const end = after - 1;
     // UTF-8 has one encoding per character: without an escape, bytes can be compared directly.
-    this.twins.add(this.isEscaped ? decodedHash(bytes, start, end) : keyedHash(bytes, view, start, end), start);
+    this.keys.add(this.isEscaped ? decodedHash(bytes, start, end) : longHash(bytes, view, start, end), start);
     return after;
   }
 }
 
-function isNested(byte: number | undefined): boolean {
-  return byte === 0x7b /* { */ || byte === 0x5b /* [ */;
-}
+const reader = new StrictReader();

@@ -3,11 +3,9 @@
  * end and brackets match. In every valid document it finds the same spans as the strict reader.
  */
 import { Failure, type Reason } from '../errors/failure.ts';
-import { toMessage } from './envelope.ts';
 import type { Batch, Id, Message, ObjectSpan, Span } from './message.ts';
-import { NOTED_MEMBERS, OutlineReader, skipWhite } from './outline.ts';
+import { lowest, OutlineReader, skipWhite, toMessage } from './outline.ts';
 import { asBuffer, idAt } from './values.ts';
-import { skipToQuote, skipToStructure } from './words.ts';
 
 /** Deeper than any real result, and less than what breaks the recursive parsers of clients. */
 const DEPTH = 2048;
@@ -18,20 +16,20 @@ const SHORT_TEXT = 64;
 const scalarByte = new Uint8Array(256);
 for (const character of '+-.0123456789abcdefghijklmnopqrstuvwxyzE') scalarByte[character.charCodeAt(0)] = 1;
 
-const rules = { reason: 'backend_invalid', errorMembers: false } as const;
-
 /** Skimming is synchronous, so one stack serves all messages: the opening brackets by depth. */
 const brackets = new Uint8Array(DEPTH + 1);
 
 export function skimMessage(bytes: Uint8Array): Message | Batch {
-  const end = bytes.byteLength;
-  const start = skipWhite(bytes, 0, end);
-  if (start < end && bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
-  const reader = new LenientReader(bytes, rules.reason, NOTED_MEMBERS);
-  if (start >= end || bytes[start] !== 0x7b /* { */) throw reader.broken(start);
-  const after = skipWhite(bytes, reader.message(start), end);
-  if (after < end) throw reader.broken(after);
-  return toMessage(reader, rules);
+  const start = skipWhite(bytes, 0, bytes.byteLength);
+  if (bytes[start] === 0x5b /* [ */) return { kind: 'batch', bytes };
+  reader.begin(bytes);
+  try {
+    if (bytes[start] !== 0x7b /* { */) throw reader.broken(start);
+    reader.document(start);
+    return toMessage(reader);
+  } finally {
+    reader.release();
+  }
 }
 
 /**
@@ -39,67 +37,80 @@ export function skimMessage(bytes: Uint8Array): Message | Batch {
  * no id is found, or the bytes may not be a response.
  */
 export function answerIdIn(bytes: Uint8Array): Id | undefined {
-  const reader = new LenientReader(bytes, rules.reason, NOTED_MEMBERS, true);
-  const start = skipWhite(bytes, 0, bytes.byteLength);
+  reader.begin(bytes);
+  reader.isAnyDepth = true;
   try {
-    if (bytes[start] === 0x7b /* { */) reader.message(start);
+    reader.document(skipWhite(bytes, 0, bytes.byteLength));
   } catch {
     // The members read before the error are used.
   }
   const { id, method, twin } = reader;
+  reader.isAnyDepth = false;
+  reader.release();
   return id === undefined || method !== undefined || twin !== undefined ? undefined : idAt(bytes, id);
 }
 
 /** The members of an object deeper in a message than the outline; undefined if the value is not an object. */
 export function membersAt(bytes: Uint8Array, span: Span, most = Number.POSITIVE_INFINITY): ObjectSpan | undefined {
   if (bytes[span.start] !== 0x7b /* { */) return undefined;
-  return new LenientReader(bytes, rules.reason, most).members(span.start);
+  reader.begin(bytes, true, most);
+  try {
+    return reader.membersOf(span.start);
+  } finally {
+    reader.release();
+  }
+}
+
+/** The elements of an array deeper in a message than the outline; undefined if the value is not an array. */
+export function elementsAt(bytes: Uint8Array, span: Span): readonly Span[] | undefined {
+  if (bytes[span.start] !== 0x5b /* [ */) return undefined;
+  const elements: Span[] = [];
+  let at = skipWhite(bytes, span.start + 1, span.end);
+  reader.begin(bytes);
+  try {
+    while (at < span.end && bytes[at] !== 0x5d /* ] */) {
+      const end = reader.value(at);
+      elements.push({ start: at, end });
+      at = skipWhite(bytes, end, span.end);
+      if (bytes[at] === 0x2c /* , */) at = skipWhite(bytes, at + 1, span.end);
+      else if (bytes[at] !== 0x5d) throw new Failure('backend_invalid');
+    }
+  } finally {
+    reader.release();
+  }
+  return elements;
 }
 
 /** Offset after the value that begins at `at`; `reason` is for the failure if there is none. */
 export function passOver(bytes: Uint8Array, at: number, reason: Reason): number {
-  return new LenientReader(bytes, reason, NOTED_MEMBERS).value(at);
+  reader.begin(bytes);
+  reader.reason = reason;
+  try {
+    return reader.value(at);
+  } finally {
+    reader.reason = 'backend_invalid';
+    reader.release();
+  }
 }
 
 class LenientReader extends OutlineReader {
-  private readonly buffer: Buffer;
-  private readonly view: DataView;
-  private readonly reason: Reason;
+  override readonly isStrict = false;
+  reason: Reason = 'backend_invalid';
   /** Beyond the allowed depth, brackets are counted but not matched. */
-  private readonly isAnyDepth: boolean;
-
-  constructor(bytes: Uint8Array, reason: Reason, most: number, isAnyDepth = false) {
-    super(bytes, true, most);
-    this.isAnyDepth = isAnyDepth;
-    this.buffer = asBuffer(bytes);
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.reason = reason;
-  }
-
-  override open(): void {
-    // This reader does not look for duplicate names.
-  }
-
-  override close(): void {
-    // This reader does not look for duplicate names.
-  }
+  isAnyDepth = false;
 
   override broken(at: number): Failure {
     return new Failure(this.reason, { cause: new SyntaxError(`not JSON at byte ${at}`) });
   }
 
-  override crowded(at: number): Failure {
+  protected override crowded(at: number): Failure {
     return new Failure(this.reason, { cause: new RangeError(`too many members at byte ${at}`) });
-  }
-
-  override name(at: number): number {
-    return this.text(at);
   }
 
   override value(at: number): number {
     const { bytes, end } = this;
     const byte = at < end ? bytes[at] : -1;
-    if (byte === 0x22 /* " */) return this.text(at);
+    if (byte === 0x22 /* " */) return this.name(at);
     if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) return this.container(at);
     let i = at;
     while (i < end && scalarByte[bytes[i] as number] === 1) i++;
@@ -114,7 +125,7 @@ class LenientReader extends OutlineReader {
     while (i < end) {
       const byte = bytes[i] as number;
       if (byte === 0x22 /* " */) {
-        i = this.text(i);
+        i = this.name(i);
         continue;
       }
       i++;
@@ -136,8 +147,8 @@ class LenientReader extends OutlineReader {
     throw this.broken(i);
   }
 
-  /** Skips the string whose opening quote is at `at`. */
-  private text(at: number): number {
+  /** Names and strings are skipped alike. */
+  protected override name(at: number): number {
     const near = Math.min(at + SHORT_TEXT, this.end);
     const stop = skipToQuote(this.bytes, this.view, at + 1, near);
     return stop < near && this.bytes[stop] === 0x22 /* " */ ? stop + 1 : this.longText(at, stop);
@@ -148,7 +159,7 @@ class LenientReader extends OutlineReader {
    * for a quote with an even number of backslashes before it.
    */
   private longText(at: number, from: number): number {
-    const { bytes, view, buffer, end } = this;
+    const { bytes, view, end } = this;
     let i = from;
     while (i < end) {
       const near = Math.min(i + SHORT_TEXT, end);
@@ -158,7 +169,7 @@ class LenientReader extends OutlineReader {
         i = stop + 2;
         continue;
       }
-      const quote = buffer.indexOf(0x22, stop);
+      const quote = asBuffer(bytes).indexOf(0x22, stop);
       if (quote === -1) break;
       let escapes = quote;
       while (escapes > stop && bytes[escapes - 1] === 0x5c /* \ */) escapes--;
@@ -168,3 +179,38 @@ class LenientReader extends OutlineReader {
     throw this.broken(at);
   }
 }
+
+/** Offset of the next quote or backslash, or the end. */
+function skipToQuote(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 4 <= end) {
+    const word = view.getInt32(i, true);
+    const quotes = word ^ 0x22222222;
+    const backslashes = word ^ 0x5c5c5c5c;
+    const hits = (((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
+    if (hits !== 0) return i + lowest(hits);
+    i += 4;
+  }
+  while (i < end && bytes[i] !== 0x22 && bytes[i] !== 0x5c) i++;
+  return i;
+}
+
+/**
+ * Offset of the next quote or bracket, or the end. The four brackets share bits that no other byte outside of strings
+ * has. In malformed text other bytes may have them too, and are found as well.
+ */
+function skipToStructure(bytes: Uint8Array, view: DataView, at: number, end: number): number {
+  let i = at;
+  while (i + 4 <= end) {
+    const word = view.getInt32(i, true);
+    const quotes = word ^ 0x22222222;
+    const brackets = (word | 0x26262626) ^ 0x7f7f7f7f;
+    const hits = (((quotes - 0x01010101) & ~quotes) | ((brackets - 0x01010101) & ~brackets)) & 0x80808080;
+    if (hits !== 0) return i + lowest(hits);
+    i += 4;
+  }
+  while (i < end && bytes[i] !== 0x22 && ((bytes[i] as number) & 0x59) !== 0x59) i++;
+  return i;
+}
+
+const reader = new LenientReader();

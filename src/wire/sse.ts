@@ -29,6 +29,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 /** One line per field: an event with more lines repeats some. */
 const EVENT_LINES = 4;
 const NEWLINE = Buffer.from('\n');
+const LINE_BREAK = /\r\n|\r|\n/g;
 
 export class SseReader {
   private readonly limit: number;
@@ -210,28 +211,15 @@ export function encodeEvent(event: OutgoingEvent): Buffer {
   if (event.id !== undefined) head += `id: ${oneLine(event.id)}\n`;
   if (event.retry !== undefined) head += `retry: ${event.retry}\n`;
   if (event.data === undefined) return concat([`${head}\n`]);
-  const parts: Raw[] = [`${head}data: `];
-  if (typeof event.data === 'string') parts.push(event.data.replace(/\r\n|\r|\n/g, '\ndata: '));
-  else pushLines(asBuffer(event.data), parts);
-  parts.push('\n\n');
-  return concat(parts);
+  return concat([`${head}data: `, inDataLines(event.data), '\n\n']);
 }
 
-function pushLines(data: Buffer, parts: Raw[]): void {
-  let at = 0;
-  let lf = find(data, LF, 0);
-  let cr = find(data, CR, 0);
-  while (lf < data.byteLength || cr < data.byteLength) {
-    const stop = Math.min(lf, cr);
-    parts.push(data.subarray(at, stop), '\ndata: ');
-    at = stop + 1;
-    if (stop === cr) {
-      if (data[at] === LF) at++;
-      cr = find(data, CR, at);
-    }
-    if (lf < at) lf = find(data, LF, at);
-  }
-  parts.push(data.subarray(at));
+function inDataLines(data: Raw): Raw {
+  if (typeof data === 'string') return data.replace(LINE_BREAK, '\ndata: ');
+  const bytes = asBuffer(data);
+  if (!bytes.includes(LF) && !bytes.includes(CR)) return bytes;
+  // In Latin-1 each byte is a character, so that no byte changes.
+  return Buffer.from(bytes.toString('latin1').replace(LINE_BREAK, '\ndata: '), 'latin1');
 }
 
 /** A line break in a field would let a peer inject fields of its own. */
@@ -242,5 +230,5 @@ function oneLine(text: string): string {
 
 /** A comment, which keeps a stream alive. */
 export function comment(text = ''): Buffer {
-  return Buffer.from(`:${text.replace(/\r\n|\r|\n/g, '\n:')}\n\n`);
+  return Buffer.from(`:${text.replace(LINE_BREAK, '\n:')}\n\n`);
 }

@@ -1,6 +1,6 @@
 /** The filter of a subscription: which notifications a client wants. Names follow `subscriptions/listen`. */
 import type { Notification, Request } from './message.ts';
-import { member, textMember, valueAt } from './values.ts';
+import { isObject, member, textMember, valueAt } from './values.ts';
 
 export interface SubscriptionFilter {
   readonly toolsListChanged: boolean;
@@ -52,10 +52,14 @@ export function changedList(method: string): ListKind | undefined {
   return lists.find((kind) => kind.method === method);
 }
 
+function filterWhere(isWanted: (kind: ListKind) => boolean, resourceSubscriptions: readonly string[]) {
+  const flags = Object.fromEntries(lists.map((kind) => [kind.flag, isWanted(kind)]));
+  return { ...flags, resourceSubscriptions } as SubscriptionFilter;
+}
+
 /** The list changes that a backend with these capabilities can announce. Resources are subscribed to one by one. */
 export function offeredLists(capabilities: Readonly<Record<string, unknown>>): SubscriptionFilter {
-  const flags = lists.map(({ flag, capability }) => ({ [flag]: says(capabilities, capability, 'listChanged') }));
-  return Object.assign({}, nothingWanted, ...flags) as SubscriptionFilter;
+  return filterWhere(({ capability }) => says(capabilities, capability, 'listChanged'), []);
 }
 
 export function offersSubscriptions(capabilities: Readonly<Record<string, unknown>>): boolean {
@@ -64,38 +68,25 @@ export function offersSubscriptions(capabilities: Readonly<Record<string, unknow
 
 /** The part of the wanted filter that is offered. */
 export function honoured(wanted: SubscriptionFilter, offered: SubscriptionFilter): SubscriptionFilter {
-  const flags = lists.map(({ flag }) => ({ [flag]: wanted[flag] && offered[flag] }));
-  const resourceSubscriptions = wanted.resourceSubscriptions.filter((uri) =>
-    offered.resourceSubscriptions.includes(uri),
-  );
-  return Object.assign({}, nothingWanted, { resourceSubscriptions }, ...flags) as SubscriptionFilter;
+  const uris = wanted.resourceSubscriptions.filter((uri) => offered.resourceSubscriptions.includes(uri));
+  return filterWhere(({ flag }) => wanted[flag] && offered[flag], uris);
 }
 
 /** The filter as JSON, for a request or an acknowledgement. Whatever is not wanted is left out. */
 export function filterOf(wanted: SubscriptionFilter): Record<string, unknown> {
-  const flags = lists.filter(({ flag }) => wanted[flag]).map(({ flag }) => ({ [flag]: true }));
+  const flags = lists.flatMap(({ flag }) => (wanted[flag] ? [[flag, true]] : []));
   const { resourceSubscriptions } = wanted;
-  return Object.assign({}, ...flags, resourceSubscriptions.length === 0 ? {} : { resourceSubscriptions }) as Record<
-    string,
-    unknown
-  >;
+  return { ...Object.fromEntries(flags), ...(resourceSubscriptions.length > 0 && { resourceSubscriptions }) };
 }
 
 /** The filter of a request or an acknowledgement. Undefined if it is invalid. */
 export function readFilter(message: Request | Notification): SubscriptionFilter | undefined {
   const span = member(message.params, 'notifications');
-  const filter = span && valueAt(message.bytes, span);
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) return undefined;
-  const given = filter as Record<string, unknown>;
+  const given = span && valueAt(message.bytes, span);
+  if (!isObject(given)) return undefined;
   const uris = given.resourceSubscriptions ?? [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) return undefined;
-  const flags = lists.map(({ flag }) => ({ [flag]: given[flag] === true }));
-  return Object.assign(
-    {},
-    nothingWanted,
-    { resourceSubscriptions: [...new Set(uris)] },
-    ...flags,
-  ) as SubscriptionFilter;
+  return filterWhere(({ flag }) => given[flag] === true, [...new Set(uris)]);
 }
 
 /** Whether the filter includes the notification. */
@@ -111,7 +102,7 @@ export function admits(wanted: SubscriptionFilter, notification: Notification): 
  * together: it may report an update of a part of the subscribed resource.
  */
 export function admitsKind(wanted: SubscriptionFilter, method: string): boolean {
-  const list = lists.find((row) => row.method === method);
+  const list = changedList(method);
   if (list !== undefined) return wanted[list.flag];
   return method === 'notifications/resources/updated' && wanted.resourceSubscriptions.length > 0;
 }
@@ -122,5 +113,5 @@ export function isEmpty(wanted: SubscriptionFilter): boolean {
 
 function says(capabilities: Readonly<Record<string, unknown>>, area: string, what: string): boolean {
   const found = capabilities[area];
-  return typeof found === 'object' && found !== null && (found as Record<string, unknown>)[what] === true;
+  return isObject(found) && found[what] === true;
 }

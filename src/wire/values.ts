@@ -1,25 +1,95 @@
-/** Reads small values at a span. The rest of a message stays bytes. */
+/**
+ * Reads small values and names. The rest of a message stays bytes. The protocol's own words (member names, methods,
+ * revisions) are looked up in a fixed table, which is cheaper than creating a string. Nothing that a peer sends is ever
+ * added to the table.
+ */
 import { Failure } from '../errors/failure.ts';
 import type { Id, Member, Notification, ObjectSpan, Span } from './message.ts';
+import { methods } from './methods.ts';
+import { revisions } from './revisions.ts';
+import { vocabulary } from './vocabulary.ts';
 
 const QUOTE = 0x22;
 const MINUS = 0x2d;
 const ZERO = 0x30;
-const NINE = 0x39;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
-/** Up to this length, a loop is faster than a native call. */
-const SHORT_TEXT = 64;
 /** Integers with this many digits always fit what the engine stores unboxed. */
 const SMALL_DIGITS = 9;
+
+/** A power of two, several times the number of words. */
+const SLOTS = 1024;
+
+const words = [...vocabulary, ...methods.map(({ method }) => method), ...revisions, '2.0', 'complete'];
+const longest = Math.max(...words.map((word) => word.length));
+/** By slot: the word, its length (0 if empty), and where its bytes begin. Comparing numbers is faster than text. */
+const kept: string[] = new Array<string>(SLOTS).fill('');
+const lengths = new Uint8Array(SLOTS);
+const starts = new Uint16Array(SLOTS);
+const spelled = new Uint8Array(Buffer.from(words.join('')));
+
+let filled = 0;
+for (const word of words) {
+  let slot = slotOf(spelled, filled, filled + word.length);
+  while (lengths[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
+  kept[slot] = word;
+  lengths[slot] = word.length;
+  starts[slot] = filled;
+  filled += word.length;
+}
+
+function slotOf(bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start;
+  const first = bytes[start] as number;
+  const middle = bytes[start + (length >> 1)] as number;
+  const last = bytes[end - 1] as number;
+  return (first + middle * 5 + last * 13 + length * 71) & (SLOTS - 1);
+}
+
+/**
+ * The protocol's word between two quotes, which `start` and `end` exclude; undefined if the text is not such a word.
+ */
+export function wordAt(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const length = end - start;
+  if (length === 0 || length > longest) return undefined;
+  let slot = slotOf(bytes, start, end);
+  for (;;) {
+    const known = lengths[slot] as number;
+    if (known === 0) return undefined;
+    if (known === length) {
+      const offset = (starts[slot] as number) - start;
+      let i = start;
+      while (i < end && spelled[offset + i] === bytes[i]) i++;
+      if (i === end) return kept[slot];
+    }
+    slot = (slot + 1) & (SLOTS - 1);
+  }
+}
+
+/** The decoded name between two quotes. Only a backend can send a malformed escape; the name then stays undecoded. */
+export function nameAt(bytes: Uint8Array, start: number, end: number): string {
+  const word = wordAt(bytes, start, end);
+  if (word !== undefined) return word;
+  const text = asBuffer(bytes).toString('utf8', start, end);
+  return text.includes('\\') ? (unescaped(text) ?? text) : text;
+}
+
+/** Only backend output can contain a malformed escape: client input was read strictly. */
+function unescaped(text: string): string | undefined {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The same memory as a Buffer, for its native searching and decoding. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-export function textAt(bytes: Uint8Array, span: Span): string {
-  return asBuffer(bytes).toString('utf8', span.start, span.end);
+export function textAt(bytes: Uint8Array, { start, end }: Span): string {
+  return asBuffer(bytes).toString('utf8', start, end);
 }
 
 export function slice(bytes: Uint8Array, span: Span): Uint8Array {
@@ -27,27 +97,12 @@ export function slice(bytes: Uint8Array, span: Span): Uint8Array {
 }
 
 /** The decoded text if the span is a JSON string, else undefined. */
-export function stringAt(bytes: Uint8Array, span: Span): string | undefined {
-  if (span.end - span.start < 2 || bytes[span.start] !== QUOTE) return undefined;
-  const start = span.start + 1;
-  const end = span.end - 1;
-  return hasEscape(bytes, start, end) ? unescapeString(textAt(bytes, span)) : textAt(bytes, { start, end });
-}
-
-function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start > SHORT_TEXT) return bytes.subarray(start, end).includes(BACKSLASH);
-  for (let i = start; i < end; i++) if (bytes[i] === BACKSLASH) return true;
-  return false;
-}
-
-/** Only backend output can contain a malformed escape: client input was read strictly. */
-function unescapeString(quoted: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(quoted);
-    return typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+export function stringAt(bytes: Uint8Array, { start, end }: Span): string | undefined {
+  if (end - start < 2 || bytes[start] !== QUOTE) return undefined;
+  const word = wordAt(bytes, start + 1, end - 1);
+  if (word !== undefined) return word;
+  const text = asBuffer(bytes).toString('utf8', start + 1, end - 1);
+  return text.includes('\\') ? unescaped(text) : text;
 }
 
 /**
@@ -81,32 +136,32 @@ export function textMember(bytes: Uint8Array, object: ObjectSpan | undefined, ke
 
 /** A string or an integer spelled `-?digits`: an id, a progress token or a subscription id. */
 export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
-  if (bytes[span.start] === QUOTE) {
-    const text = stringAt(bytes, span);
-    return text === undefined ? undefined : { raw: textAt(bytes, span), key: `s${text}` };
+  if (bytes[span.start] !== QUOTE) {
+    const raw = integerAt(bytes, span);
+    return raw === undefined ? undefined : { raw, key: raw === '-0' ? 'n0' : `n${raw}` };
   }
-  if (!isInteger(bytes, span)) return undefined;
-  const raw = integerText(bytes, span);
-  return { raw, key: raw === '-0' ? 'n0' : `n${raw}` };
+  const raw = textAt(bytes, span);
+  const text = raw.includes('\\') ? unescaped(raw.slice(1, -1)) : raw.slice(1, -1);
+  return text === undefined ? undefined : { raw, key: `s${text}` };
 }
 
-function integerText(bytes: Uint8Array, span: Span): string {
-  if (span.end - span.start > SMALL_DIGITS || bytes[span.start] === MINUS) return textAt(bytes, span);
-  let value = 0;
-  for (let i = span.start; i < span.end; i++) value = value * 10 + (bytes[i] as number) - ZERO;
-  return String(value);
-}
-
-/** Whether the number is spelled without fraction and exponent; of any length. */
-export function isInteger(bytes: Uint8Array, span: Span): boolean {
+/** The text of a number that is spelled without fraction and exponent, of any length; undefined for anything else. */
+function integerAt(bytes: Uint8Array, span: Span): string | undefined {
+  const { end } = span;
   const start = bytes[span.start] === MINUS ? span.start + 1 : span.start;
-  if (start >= span.end) return false;
-  if (bytes[start] === ZERO && span.end > start + 1) return false;
-  for (let i = start; i < span.end; i++) {
-    const byte = bytes[i] as number;
-    if (byte < ZERO || byte > NINE) return false;
+  if (start >= end || (bytes[start] === ZERO && end > start + 1)) return undefined;
+  let value = 0;
+  for (let i = start; i < end; i++) {
+    const digit = (bytes[i] as number) - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
   }
-  return true;
+  // Writing a small number is cheaper than decoding its bytes.
+  return start === span.start && end - start <= SMALL_DIGITS ? String(value) : textAt(bytes, span);
+}
+
+export function isInteger(bytes: Uint8Array, span: Span): boolean {
+  return integerAt(bytes, span) !== undefined;
 }
 
 /** The id in the `params` of a message: `requestId`, `progressToken`. */

@@ -87,7 +87,8 @@ export function leadsBack(
 ): boolean {
   return routes.some((route) => {
     const last = route.at(-1) ?? '';
-    // A backend may say of itself what it likes. What it says of gateways behind it is hearsay, which anybody there can make up.
+    // A backend may say of itself what it likes. What it says of gateways behind it is hearsay, which anybody there can
+    // make up.
     if (route.length <= 2) return outer.includes(last) || (last === own && route.every((id) => own <= id));
     return last === own && route.every((id) => own <= id) && hasMet(route.at(-2) ?? '');
   });

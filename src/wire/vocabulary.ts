@@ -4,51 +4,57 @@
  * ambiguous: the gateway reads one member, and a case-insensitive backend reads the other.
  */
 import { type Folds, foldsOf } from './fold.ts';
-import { metaKeys } from './meta.ts';
 
-const message = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
+/** The `_meta` keys of the core protocol. https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta */
+const CORE = 'io.modelcontextprotocol/';
 
-const params = [
-  ...['_meta', 'argument', 'arguments', 'capabilities', 'clientInfo', 'context', 'cursor', 'data', 'elicitationId'],
-  ...['includeContext', 'inputResponses', 'level', 'logger', 'maxTokens', 'message', 'messages', 'metadata', 'mode'],
-  ...['modelPreferences', 'name', 'notifications', 'progress', 'progressToken', 'protocolVersion', 'reason', 'ref'],
-  ...['requestId', 'requestState', 'requestedSchema', 'stopSequences', 'systemPrompt', 'task', 'taskId', 'temperature'],
-  ...['toolChoice', 'tools', 'total', 'uri', 'url'],
-];
+export const metaKeys = {
+  protocolVersion: `${CORE}protocolVersion`,
+  clientInfo: `${CORE}clientInfo`,
+  clientCapabilities: `${CORE}clientCapabilities`,
+  logLevel: `${CORE}logLevel`,
+  subscriptionId: `${CORE}subscriptionId`,
+  serverInfo: `${CORE}serverInfo`,
+} as const;
 
-const result = [
-  ...['_meta', 'action', 'cacheScope', 'capabilities', 'completion', 'content', 'contents', 'description'],
-  ...['inputRequests', 'instructions', 'isError', 'messages', 'model', 'nextCursor', 'prompts', 'protocolVersion'],
-  ...['requestState', 'resourceTemplates', 'resources', 'resultType', 'role', 'roots', 'serverInfo', 'stopReason'],
-  ...['structuredContent', 'supportedVersions', 'task', 'tasks', 'tools', 'ttlMs'],
-];
-
-const meta = ['progressToken', ...Object.values(metaKeys)];
-
-/** The `ref` of a `completion/complete`. */
-const ref = ['type', 'name', 'uri'];
-
-/** The filter of a `subscriptions/listen`. */
-const notifications = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'];
-
-/** `error` is for people to read: no decision depends on its members. */
-const error: readonly string[] = [];
-
-export type VocabularyPlace = 'message' | 'params' | 'result' | 'error' | 'meta' | 'ref' | 'notifications';
-
-export const folds: Readonly<Record<VocabularyPlace, Folds>> = {
-  message: foldsOf(message),
-  params: foldsOf(params),
-  result: foldsOf(result),
-  error: foldsOf(error),
-  meta: foldsOf(meta),
-  ref: foldsOf(ref),
-  notifications: foldsOf(notifications),
+const words = {
+  message: ['jsonrpc', 'id', 'method', 'params', 'result', 'error'],
+  params: [
+    ...['_meta', 'argument', 'arguments', 'capabilities', 'clientInfo', 'context', 'cursor', 'data', 'elicitationId'],
+    ...['includeContext', 'inputResponses', 'level', 'logger', 'maxTokens', 'message', 'messages', 'metadata', 'mode'],
+    ...['modelPreferences', 'name', 'notifications', 'progress', 'progressToken', 'protocolVersion', 'reason', 'ref'],
+    ...[
+      'requestId',
+      'requestState',
+      'requestedSchema',
+      'stopSequences',
+      'systemPrompt',
+      'task',
+      'taskId',
+      'temperature',
+    ],
+    ...['toolChoice', 'tools', 'total', 'uri', 'url'],
+  ],
+  result: [
+    ...['_meta', 'action', 'cacheScope', 'capabilities', 'completion', 'content', 'contents', 'description'],
+    ...['inputRequests', 'instructions', 'isError', 'messages', 'model', 'nextCursor', 'prompts', 'protocolVersion'],
+    ...['requestState', 'resourceTemplates', 'resources', 'resultType', 'role', 'roots', 'serverInfo', 'stopReason'],
+    ...['structuredContent', 'supportedVersions', 'task', 'tasks', 'tools', 'ttlMs'],
+  ],
+  /** For people to read: no decision depends on its members. */
+  error: [],
+  meta: ['progressToken', ...Object.values(metaKeys)],
+  /** Of a `completion/complete`. */
+  ref: ['type', 'name', 'uri'],
+  /** The filter of a `subscriptions/listen`. */
+  notifications: ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'],
 };
+
+export const folds = Object.fromEntries(
+  Object.entries(words).map(([place, list]) => [place, foldsOf(list)]),
+) as Readonly<Record<keyof typeof words, Folds>>;
 
 /** Names that are common in `_meta` and that the gateway does not use. */
 const traced = ['traceparent', 'tracestate', 'baggage'];
 
-export const vocabulary: readonly string[] = [
-  ...new Set([...message, ...params, ...result, ...meta, ...ref, ...notifications, ...traced]),
-];
+export const vocabulary: readonly string[] = [...new Set([...Object.values(words).flat(), ...traced])];

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AuthServerHost } from '../../src/app/auth-server-host.ts';
 import { Storage } from '../../src/app/storage.ts';
-import { UpstreamOAuth } from '../../src/app/upstream-oauth.ts';
+import { type BackendOAuth, UpstreamOAuth } from '../../src/app/upstream-oauth.ts';
 import type { Authenticator } from '../../src/identity/authenticator.ts';
-import { MemoryRecords } from '../../src/store/memory-records.ts';
+import { Backends } from '../../src/upstream/backends.ts';
 import { configOf } from '../config/loading.ts';
+import { MemoryRecords } from '../kit/memory-records.ts';
 import { failureOf, TestTime } from '../oauth/client/support.ts';
 
 const outside = { now: Date.now, warn: () => undefined };
@@ -27,19 +28,15 @@ test('a store is opened once its directory can be used', async () => {
   expect(await state.open()).toBe(await state.open());
 });
 
-test('a backend that demands consent is seen to by the next call, where the first one found nothing open', async () => {
+test('a backend that demands consent is retried by the next call when the first one found no storage open', async () => {
   const servers = { mcpServers: { files: { url: 'http://127.0.0.1:1/mcp' } } };
   const config = configOf(JSON.stringify(servers), 'mcp.json');
   const { warn } = outside;
   const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Authenticator;
   const authority = {} as unknown as AuthServerHost;
-  const connections = new UpstreamOAuth(config, {
-    authenticator: door,
-    authority,
-    time: new TestTime(),
-    warn,
-    consented: () => undefined,
-  });
+  const now = { authenticator: door, backends: new Backends([]), oauth: {} as BackendOAuth };
+  const connections = new UpstreamOAuth({ currentGeneration: { now }, authority, time: new TestTime(), warn });
+  now.oauth = connections.of(config);
   let asked = 0;
   const url = async () => {
     asked += 1;

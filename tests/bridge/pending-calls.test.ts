@@ -83,7 +83,7 @@ async function expectStillParked(house: House, state: string, claim: Claim, driv
   expect({ size: house.parking.size, timers: house.clock.pending, leases: house.lease.size }).toEqual(nothing);
 }
 
-describe('a parked call', verifies('gateway:bridge:state-sealed'), () => {
+describe('a pending call', verifies('gateway:bridge:state-sealed'), () => {
   it('is not had with a single bit of its state changed', async () => {
     const house = new House();
     const drive = house.drive('ada');
@@ -119,7 +119,7 @@ describe('a parked call', verifies('gateway:bridge:state-sealed'), () => {
     await expectStillParked(house, state, ada, drive);
   });
 
-  it('is not had by another principal, whatever its key', async () => {
+  it('cannot be taken by another principal, whatever its key', async () => {
     const keys = ['eve', '', 'Ada', 'ada ', 'ada\0', 'ada","/mcp', 'ad', 'adaa', '__proto__'];
     const house = new House();
     const drive = house.drive('ada');
@@ -131,7 +131,7 @@ describe('a parked call', verifies('gateway:bridge:state-sealed'), () => {
     await expectStillParked(house, state, ada, drive);
   });
 
-  it('does not mix up whose call is whose', async () => {
+  it('keeps calls of different owners apart', async () => {
     const house = new House();
     const [hers, other] = [house.drive('ada'), house.drive('eve')];
     const [state, hostile] = [house.park(ada, hers), house.park(eve, other)];
@@ -177,7 +177,7 @@ describe('a parked call', verifies('gateway:bridge:state-sealed'), () => {
       await expectStillParked(house, state, ada, drive);
     });
 
-  it('is not had from another house, with another key or with the same', async () => {
+  it('cannot be taken by another gateway, with another key or with the same one', async () => {
     const house = new House();
     const drive = house.drive('ada');
     const state = house.park(ada, drive);
@@ -203,7 +203,7 @@ describe('a parked call', verifies('gateway:bridge:state-sealed'), () => {
 });
 
 it(
-  'a state of which nothing is held is bound to its owner all the same',
+  'a state without a pending call is bound to its owner all the same',
   verifies('gateway:bridge:state-sealed'),
   async () => {
     const house = new House();
@@ -217,8 +217,8 @@ it(
   },
 );
 
-describe('a parked call is had once', verifies('gateway:bridge:state-once'), () => {
-  it('however many come at once, and whoever comes later', async () => {
+describe('a pending call is taken once', verifies('gateway:bridge:state-once'), () => {
+  it('by one of many concurrent retries, and by none that comes later', async () => {
     const house = new House();
     const state = house.park(ada);
     const all = await Promise.all(Array.from({ length: 10 }, () => refusal(house.parking.take(state, ada))));
@@ -230,7 +230,7 @@ describe('a parked call is had once', verifies('gateway:bridge:state-once'), () 
     expect(house.abandoned).toEqual({});
   });
 
-  it('and who comes second takes nothing from who was first and has to wait for the store', async () => {
+  it('and a second retry does not take it from the first one, which waits for the store', async () => {
     const home = new House();
     const store = new Gate();
     let asked = 0;
@@ -252,7 +252,7 @@ describe('a parked call is had once', verifies('gateway:bridge:state-once'), () 
     expect(await first).toBe(drive);
   });
 
-  it('where a replica without the call is asked for it first', async () => {
+  it('also when a replica without the call is asked for it first', async () => {
     const [home, other] = [new House(), new House()];
     const shared = new PendingCalls(
       { parkedMs: MINUTE, parkedPerPrincipal: 1, parkedTotal: 1 },
@@ -265,15 +265,15 @@ describe('a parked call is had once', verifies('gateway:bridge:state-once'), () 
   });
 });
 
-describe('parking', verifies('gateway:bridge:parked-expires'), () => {
-  it('gives up what nobody came for, at its time', async () => {
+describe('the table of pending calls', verifies('gateway:bridge:parked-expires'), () => {
+  it('drops a call whose client does not return before the deadline', async () => {
     const house = new House();
     const state = house.park(ada, house.drive('first'));
     house.clock.advance(MINUTE / 2);
     const drive = house.drive('second');
     const later = house.park(ada, drive);
     house.clock.advance(MINUTE / 2);
-    expect(house.abandoned).toEqual({ first: 'The client did not come back' });
+    expect(house.abandoned).toEqual({ first: 'The client did not retry the request in time' });
     expect(await refusal(house.parking.take(state, ada))).toBe('invalid_request_state');
     expect(await house.parking.take(later, ada)).toBe(drive);
     expect({ size: house.parking.size, timers: house.clock.pending }).toEqual({ size: 0, timers: [] });
@@ -284,7 +284,7 @@ describe('parking', verifies('gateway:bridge:parked-expires'), () => {
     return state instanceof Failure ? state.reason : undefined;
   };
 
-  it('has room at each backend, whatever waits at another one', async () => {
+  it('keeps room for each backend, however many calls wait at another one', async () => {
     const house = new House({}, 'secret', (backend) => (backend === 'small' ? 1 : 100));
     const state = house.park(eve, house.drive('first'), 'small');
     expect(full(house, ada, 'small')).toBe('too_many_parked');
@@ -293,7 +293,7 @@ describe('parking', verifies('gateway:bridge:parked-expires'), () => {
     expect(full(house, ada, 'small')).toBeUndefined();
   });
 
-  it('has room for each principal, whatever another one has parked', async () => {
+  it('keeps room for each principal, however many calls of another one are pending', async () => {
     const house = new House({ parkedPerPrincipal: 2, parkedTotal: 3 });
     const states = [house.park(eve), house.park(eve)];
     expect(full(house, eve)).toBe('too_many_parked');
@@ -310,7 +310,7 @@ describe('parking', verifies('gateway:bridge:parked-expires'), () => {
     expect([full(house, eve), full(house, eve), full(house, eve)]).toEqual([undefined, undefined, 'too_many_parked']);
   });
 
-  it('gives up everything when the house is closed', () => {
+  it('drops every call when the gateway closes', () => {
     const house = new House();
     for (const name of ['a', 'b']) house.park(ada, house.drive(name));
     house.parking.close();

@@ -11,7 +11,7 @@ import { Failure } from '../../src/errors/failure.ts';
 import { revisions } from '../../src/wire/revisions.ts';
 
 describe('the table', () => {
-  it('says of each thing what it is, since when, and what older clients get, in a sentence', () => {
+  it('names each feature, the revision that introduced it, and what older clients get, in a sentence', () => {
     for (const { what, since, instead } of olderRows) {
       expect(what).toMatch(/\S/);
       expect(revisions.slice(1)).toContain(since);
@@ -22,7 +22,7 @@ describe('the table', () => {
   });
 });
 
-describe('a question', () => {
+describe('a server request', () => {
   const audio = { messages: [{ role: 'user', content: { type: 'audio' } }] };
   const cases = [
     { revision: '2024-11-05', method: 'sampling/createMessage', params: audio, expected: 'revision_too_old' },
@@ -48,13 +48,13 @@ describe('a question', () => {
   });
 });
 
-it('an error that a revision has is told, and one that it has not is not', () => {
+it('an error code is passed on only to revisions that define it', () => {
   expect(olderError('2025-11-25', -32042)).toBeUndefined();
   expect(olderError('2025-06-18', -32042)?.reason).toBe('revision_too_old');
   expect(olderError('2024-11-05', -32000)).toBeUndefined();
 });
 
-it('what is declared and is no object stays what it is', () => {
+it('a declared capability that is not an object stays unchanged', () => {
   for (const declared of [undefined, null, 1, 'x', []])
     expect(olderCapabilities('2024-11-05', declared)).toBe(declared);
   expect(olderCapabilities('2025-06-18', { sampling: true, elicitation: null })).toEqual({
@@ -63,7 +63,7 @@ it('what is declared and is no object stays what it is', () => {
   });
 });
 
-it('a notification is known by its revision, or by nobody', () => {
+it('a notification is passed on only to revisions that define it', () => {
   expect(knowsNotification('2025-06-18', 'notifications/elicitation/complete')).toBe(false);
   expect(knowsNotification('2025-11-25', 'notifications/elicitation/complete')).toBe(true);
   expect(knowsNotification('2025-11-25', 'notifications/subscriptions/acknowledged')).toBe(false);

@@ -10,8 +10,8 @@ const visitsOf = (elicitation: string) => {
 };
 const plain = '"mode":"url","url":"https://a.example/","message":"Please","elicitationId":"e"';
 
-describe('pages that an error says have to be visited', () => {
-  test('become questions', () => {
+describe('pages that an error requires the user to visit', () => {
+  test('become URL elicitations', () => {
     expect(visitsOf(`{${plain}}`)).toHaveLength(1);
   });
 

@@ -1,4 +1,6 @@
-/** `mcp-remote`, as a client that speaks stdio starts it: it registers, waits for the person, and passes messages on. */
+/**
+ * `mcp-remote`, as a client that speaks stdio starts it: it registers, waits for the person, and passes messages on.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -18,13 +20,13 @@ export interface Message {
 export class Remote {
   readonly #child;
   readonly #answers = new Map<number, (message: Message) => void>();
-  /** Where it wants the person to go; undefined where it needs nobody. */
+  /** The authorization URL; undefined if no user is needed. */
   readonly asks: Promise<string>;
   said = '';
 
   constructor(url: string, folder: string) {
     this.#child = spawn(process.execPath, [PROXY, url, '--allow-http'], {
-      // No browser of its own: whoever tests is the person.
+      // No browser of its own: the test is the user.
       env: { PATH: '/nonexistent', HOME: folder, MCP_REMOTE_CONFIG_DIR: join(folder, 'mcp-auth'), BROWSER: 'none' },
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: LIMIT_MS,

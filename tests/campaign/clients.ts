@@ -14,7 +14,9 @@ export interface World {
   readonly ledger: Ledger;
   readonly saboteur: Saboteur;
   readonly chance: Chance;
-  /** True while the gateway has no descriptors: a connection that it cannot accept is refused by the system, not by it. */
+  /**
+   * True while the gateway has no descriptors: a connection that it cannot accept is refused by the system, not by it.
+   */
   readonly isStarved: () => boolean;
 }
 

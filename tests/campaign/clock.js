@@ -1,4 +1,5 @@
-// Loaded into the gateway of the campaign: the wall clock jumps when the campaign says so. Monotonic time is left alone.
+// Loaded into the gateway of the campaign: the wall clock jumps when the campaign says so. Monotonic time is left
+// alone.
 const real = Date.now;
 let offset = 0;
 Date.now = () => real() + offset;

@@ -24,7 +24,7 @@ function play(kind: Sabotage | undefined) {
 const reported = (ledger: Ledger) => [...new Set(ledger.findings.map(({ token }) => token))].sort();
 
 describe('the ledger of the campaign', () => {
-  it('finds nothing where nothing is wrong', () => {
+  it('reports nothing when nothing is wrong', () => {
     const { ledger } = play(undefined);
     expect(ledger.findings).toEqual([]);
     expect(ledger.answers.get('right')).toBe(CALLS);
@@ -41,7 +41,7 @@ describe('the ledger of the campaign', () => {
     expect(new Set(ledger.findings.map((finding) => finding.defect))).toContain(defect);
   });
 
-  it('takes work that a backend did twice for a doubled call', () => {
+  it('reports a request that a backend executed twice as a duplicated call', () => {
     const ledger = new Ledger();
     const { token } = ledger.begin('ann', 'echo');
     ledger.executed(token);
@@ -50,7 +50,7 @@ describe('the ledger of the campaign', () => {
     expect(ledger.findings).toMatchObject([{ defect: 'doubled', token }]);
   });
 
-  it('takes an error without a reason, and a result without its token, for defects', () => {
+  it('reports an error without a reason, and a result without its token, as defects', () => {
     const ledger = new Ledger();
     ledger.error(ledger.begin('ann', 'echo'), undefined, '{}');
     ledger.result(ledger.begin('ann', 'echo'), '{"result":{}}');

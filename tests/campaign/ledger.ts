@@ -1,6 +1,6 @@
 /**
- * Every request of the campaign carries a token, and every answer has to bring it back. The ledger knows what is open and judges
- * what comes: right, a named error, or a defect.
+ * Every request of the campaign carries a token, and every answer has to bring it back. The ledger knows what is open
+ * and judges what comes: right, a named error, or a defect.
  */
 export type Defect = 'lost' | 'doubled' | 'crossed' | 'hung' | 'nameless';
 

@@ -1,9 +1,10 @@
 /**
  * `npm run test:campaign -- [minutes] [--seed N] [--sabotage drop|double|swap | --self-test]`: the fault campaign.
  *
- * Principals of both eras call tools with tokens while faults are played on both sides and in the middle. Every answer is
- * right, an error with a named reason, or a defect: lost, doubled, crossed, hung or nameless. It ends with memory, descriptors
- * and processes back where they were. `--self-test` spoils answers on purpose, and checks that exactly those are reported.
+ * Principals of both eras call tools with tokens while faults are played on both sides and in the middle. Every answer
+ * is right, an error with a named reason, or a defect: lost, doubled, crossed, hung or nameless. It ends with memory,
+ * descriptors and processes back where they were. `--self-test` spoils answers on purpose, and checks that exactly
+ * those are reported.
  *
  * Needs Linux; mounts a small disk where it is root. Needs a built gateway (`npm run build`).
  */

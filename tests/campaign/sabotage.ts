@@ -1,6 +1,6 @@
 /**
- * The campaign, tested itself: of a thousand answers one is dropped, doubled, or swapped with that of another principal, on its
- * way from the wire to the ledger. A campaign that reports anything but exactly those proves nothing.
+ * The campaign, tested itself: of a thousand answers one is dropped, doubled, or swapped with that of another
+ * principal, on its way from the wire to the ledger. A campaign that reports anything but exactly those proves nothing.
  */
 import type { Chance } from '../interaction/faults/chance.ts';
 import type { Entry } from './ledger.ts';

@@ -1,4 +1,6 @@
-/** Everything that the campaign is played with: the gateway as a process, backends as processes, relays between them. */
+/**
+ * Everything that the campaign is played with: the gateway as a process, backends as processes, relays between them.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -155,7 +157,8 @@ function writeConfig(folder: string, { backends, reportPort, auditIn, extra }: S
     identity: { keys: { file: 'keys.json' } },
     policy: { rules: [{ id: 'all', effect: 'allow' }] },
     audit: { to: join(auditIn, 'audit.jsonl'), maxBytes: '1MiB', keep: 1 },
-    // A client that leaves while it is asked something keeps a process for `parkedMs` or `askMs`: not for longer than we look.
+    // A client that leaves while it is asked something keeps a process for `parkedMs` or `askMs`: not for longer than
+    // we look.
     limits: {
       ...{ totalMs: '25s', firstByteMs: '10s', connectMs: '2s', idleMs: '10s' },
       ...{ sessionIdleMs: '15s', parkedMs: '20s', askMs: '20s' },

@@ -15,7 +15,7 @@ const instructionsOf = (...texts: readonly string[]) =>
     about,
   ).instructions;
 
-describe('what a merged endpoint says of itself', () => {
+describe('the capabilities and info of a merged endpoint', () => {
   it('is a discovery of the gateway’s own', () => {
     const merged: Discovery = mergeDiscoveries([part('a', {})], about);
     expect(merged).toEqual({
@@ -30,9 +30,9 @@ describe('what a merged endpoint says of itself', () => {
 
   const told = { listChanged: true };
   const cases: readonly { name: string; input: readonly BackendDiscovery[]; expect: object }[] = [
-    { name: 'nothing that nobody has', input: [part('a', {}), part('b', {})], expect: {} },
+    { name: 'no capability that no backend has', input: [part('a', {}), part('b', {})], expect: {} },
     {
-      name: 'what some backend has, and that lists may change',
+      name: 'each capability that some backend has, with listChanged',
       input: [part('a', { tools: {} }), part('b', { prompts: { listChanged: false }, completions: {}, logging: {} })],
       expect: { tools: told, prompts: told, completions: {}, logging: {} },
     },
@@ -42,23 +42,23 @@ describe('what a merged endpoint says of itself', () => {
       expect: { resources: { subscribe: true, listChanged: true } },
     },
     {
-      name: 'no subscriptions where none has',
+      name: 'no subscriptions when no backend has them',
       input: [part('a', { resources: {} })],
       expect: { resources: told },
     },
     {
-      name: 'what a backend may turn out to have',
+      name: 'a capability that a backend may turn out to have',
       input: [unknown('a'), part('b', { logging: {} })],
       expect: { tools: told, prompts: told, resources: told, logging: {} },
     },
     {
-      name: 'no capability that is taken back',
+      name: 'no capability that was withdrawn',
       input: [part('a', { tools: null, prompts: false, completions: undefined })],
       expect: {},
     },
     { name: 'one that is declared in an odd way', input: [part('a', { tools: true })], expect: { tools: told } },
     {
-      name: 'no tasks, and nothing that is not carried',
+      name: 'no tasks, and nothing else that the gateway does not carry',
       input: [part('a', { tasks: { list: {} }, other: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } })],
       expect: {},
     },
@@ -71,7 +71,7 @@ describe('what a merged endpoint says of itself', () => {
       expect: { experimental: { e: {} }, extensions: { 'x/y': { a: 1, deep: { b: 1, c: 1 } } } },
     },
     {
-      name: 'a hostile member as what it is',
+      name: 'a hostile member unchanged',
       input: [part('a', { experimental: JSON.parse('{"__proto__":{"x":1}}') })],
       expect: { experimental: JSON.parse('{"__proto__":{"x":1}}') },
     },
@@ -95,15 +95,15 @@ describe('merged instructions', () => {
     it(`are cut after ${name}, and say so`, () => {
       const size = input.trim().length;
       expect(instructionsOf(input)).toBe(
-        `## b0\n\n${expected}\n\n[Cut here: ${expected.length} of ${size} characters]`,
+        `## b0\n\n${expected}\n\n[Shortened: ${expected.length} of ${size} characters]`,
       );
     });
   }
 
-  it('are bounded for all backends together, and name those that are left out', () => {
+  it('are bounded for all backends together, and name the backends that are left out', () => {
     const all = instructionsOf(...Array.from({ length: 7 }, () => 'y'.repeat(3_980)), 'short') ?? '';
     expect(all.length).toBeLessThan(20_500);
     expect(all.match(/## b\d/g)).toEqual(['## b0', '## b1', '## b2', '## b3', '## b4', '## b7']);
-    expect(all.endsWith('## b7\n\nshort\n\n[Left out, for length: the instructions of b5, b6]')).toBe(true);
+    expect(all.endsWith('## b7\n\nshort\n\n[Left out because of their length: the instructions of b5, b6]')).toBe(true);
   });
 });

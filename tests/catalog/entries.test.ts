@@ -23,7 +23,7 @@ describe('a page of a list', () => {
     { method: 'resources/templates/list', key: 'uriTemplate' },
   ];
   for (const { method, key } of keyed) {
-    it(`has entries that are asked for by ${key}: ${method}`, () => {
+    it(`has entries that are addressed by ${key}: ${method}`, () => {
       const [entry] = pageOf(method, [`{ "x": [1.0], "${key}" : "a\\u0062" }`]).entries;
       expect(entry?.key).toBe('ab');
       expect(text(entry?.bytes.subarray(entry.span.start, entry.span.end) ?? new Uint8Array())).toBe('"a\\u0062"');
@@ -54,8 +54,8 @@ describe('a page of a list', () => {
     { name: 'no name', input: '{"title":"a"}', expect: 'no name' },
     { name: 'a name that is no string', input: '{"name":7}', expect: 'name is no string' },
     { name: 'two names', input: '{"name":"a","n\\u0061me":"b"}', expect: 'more than one name' },
-    { name: 'a word that is none', input: '{"name":"a","x":tru}', expect: 'not JSON' },
-    { name: 'an escape that is none', input: '{"name":"\\q"}', expect: 'not JSON' },
+    { name: 'an unknown word', input: '{"name":"a","x":tru}', expect: 'not JSON' },
+    { name: 'an invalid escape', input: '{"name":"\\q"}', expect: 'not JSON' },
   ];
   for (const { name, input, expect: expected } of flawed) {
     it(`leaves out an entry with ${name}, and no other`, () => {

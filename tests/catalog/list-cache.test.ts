@@ -51,7 +51,7 @@ function setting(listCacheBytes = 1_000_000) {
 
 const nameIn = (list: KeptList | undefined) => list?.entries[0]?.key;
 
-it('a list is good until its time is over, and is known afterwards', async () => {
+it('a list is fresh until its lifetime ends, and stays cached as stale', async () => {
   const { shelf, put, pass } = setting();
   await put(key, read('a'));
   pass(999);
@@ -61,7 +61,7 @@ it('a list is good until its time is over, and is known afterwards', async () =>
   expect(nameIn(shelf.last(key))).toBe('a');
 });
 
-it('a private list is its owner’s alone, a public one everybody’s', async () => {
+it('a private list is served to its owner alone, a public one to everyone', async () => {
   const { shelf, put } = setting();
   await put(key, read('a'));
   expect(shelf.fresh(grace)).toBeUndefined();
@@ -70,7 +70,7 @@ it('a private list is its owner’s alone, a public one everybody’s', async ()
   expect(nameIn(shelf.fresh({ ...key, owner: 'alan' }))).toBe('b');
 });
 
-it('a list that was public and is private now is nobody else’s any more', async () => {
+it('a list that became private is no longer served to others', async () => {
   const { shelf, put, pass } = setting();
   await put(key, read('a', { scope: 'public' }));
   pass(1000);
@@ -79,7 +79,7 @@ it('a list that was public and is private now is nobody else’s any more', asyn
   expect(shelf.last(grace)).toBeUndefined();
 });
 
-it('who wants a list while it is being read waits for that reading', async () => {
+it('a reader that wants a list while it is being read waits for that read', async () => {
   const { shelf, reading, readings } = setting();
   const { begin, finish } = reading();
   const all = Promise.all(Array.from({ length: 5 }, () => shelf.take(key, begin)));
@@ -88,7 +88,7 @@ it('who wants a list while it is being read waits for that reading', async () =>
   expect(readings()).toBe(1);
 });
 
-it('a reading that fails is nobody’s afterwards', async () => {
+it('a read that fails is not cached', async () => {
   const { shelf, reading, put } = setting();
   const { begin, fail } = reading();
   const failing = shelf.take(key, begin);
@@ -111,7 +111,7 @@ it('it is known since when a list is being read', async () => {
   expect(shelf.readingSince(key)).toBeUndefined();
 });
 
-it('a change ends what is kept: for one owner, with what is public, or for all', async () => {
+it('a change invalidates the cache: for one owner, with what is public, or for all', async () => {
   const cases = [
     { scope: 'private', owner: 'ada', good: false },
     { scope: 'private', owner: 'grace', good: true },
@@ -129,7 +129,7 @@ it('a change ends what is kept: for one owner, with what is public, or for all',
   }
 });
 
-it('a change that comes while a list is being read makes the next one read again', async () => {
+it('a change that arrives while a list is being read makes the next request read it again', async () => {
   const { shelf, reading } = setting();
   const old = reading();
   const first = shelf.take(key, old.begin);
@@ -145,7 +145,7 @@ it('a change that comes while a list is being read makes the next one read again
   expect(nameIn(shelf.fresh(key))).not.toBe('old');
 });
 
-it('the list that was not used for the longest time goes first', async () => {
+it('the least recently used list is evicted first', async () => {
   const { shelf, put } = setting(900);
   const at = (owner: string) => ({ ...key, owner });
   await put(at('1'), read('a'));
@@ -155,7 +155,7 @@ it('the list that was not used for the longest time goes first', async () => {
   expect(['1', '2', '3'].map((owner) => nameIn(shelf.last(at(owner))))).toEqual(['a', undefined, 'c']);
 });
 
-it('a list that is larger than the whole shelf is given, and kept alone', async () => {
+it('a list that is larger than the cache is served, and cached alone', async () => {
   const { shelf, put } = setting(10);
   expect(nameIn(await put(key, read('a')))).toBe('a');
   await put(grace, read('b'));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCursors } from '../../src/catalog/cursors.ts';
-import { cutPages, listResult } from '../../src/catalog/list-pages.ts';
+import { Cursors } from '../../src/catalog/cursors.ts';
+import { cutPages, listResult } from '../../src/catalog/merged-list.ts';
 import { createNames } from '../../src/catalog/names.ts';
 import { mergeNamed } from '../../src/catalog/view.ts';
 import { Failure } from '../../src/errors/failure.ts';
@@ -51,12 +51,12 @@ describe('pages of a merged list', () => {
       expect: '{"resourceTemplates":[],"resultType":"complete","ttlMs":5,"cacheScope":"public"}',
     },
     {
-      name: 'tell the cursor of the next one',
+      name: 'contain the cursor of the next one',
       input: listResult(row('prompts/list'), [], { ...plain, next: 'abc' }),
       expect: '{"prompts":[],"nextCursor":"abc","resultType":"complete","ttlMs":0,"cacheScope":"private"}',
     },
     {
-      name: 'say what is missing, and why',
+      name: 'say which part is missing, and why',
       input: listResult(row('resources/list'), [], {
         ...plain,
         partial: [{ backend: 'b"', reason: 'backend_timeout' }],
@@ -71,14 +71,14 @@ describe('pages of a merged list', () => {
 
 describe('a cursor', () => {
   const seal = createSeal('a secret');
-  const cursors = createCursors(seal);
+  const cursors = new Cursors(seal);
   const bound = { endpoint: '/mcp', method: 'tools/list', principal: 'p' };
   const position = { offset: 50, version: 'v1' };
   const cursor = cursors.write(position, bound);
 
   it('leads back to its position', () => expect(cursors.read(cursor, bound)).toEqual(position));
 
-  it('says nothing to whoever reads it', () => {
+  it('cannot be decoded by a client', () => {
     expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain('v1');
   });
 
@@ -86,9 +86,9 @@ describe('a cursor', () => {
   const refused = [
     { name: 'of another endpoint', input: cursors.write(position, { ...bound, endpoint: '/other' }) },
     { name: 'of another list', input: cursors.write(position, { ...bound, method: 'prompts/list' }) },
-    { name: 'of somebody else', input: cursors.write(position, { ...bound, principal: 'q' }) },
-    { name: 'of nobody', input: cursors.write(position, { endpoint: '/mcp', method: 'tools/list' }) },
-    { name: 'of another gateway', input: createCursors(createSeal('another')).write(position, bound) },
+    { name: 'of another principal', input: cursors.write(position, { ...bound, principal: 'q' }) },
+    { name: 'of no principal', input: cursors.write(position, { endpoint: '/mcp', method: 'tools/list' }) },
+    { name: 'of another gateway', input: new Cursors(createSeal('another')).write(position, bound) },
     { name: 'of a backend', input: 'eyJwYWdlIjogMn0=' },
     { name: 'that is empty', input: '' },
     { name: 'that was changed', input: `${cursor.slice(0, -1)}${cursor.endsWith('A') ? 'B' : 'A'}` },

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withClientUris } from '../../src/catalog/links.ts';
-import { renamed, targetOf } from '../../src/catalog/requests.ts';
+import { renamed, targetOf, withClientUris } from '../../src/catalog/requests.ts';
 import { Failure } from '../../src/errors/failure.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from '../wire/property.ts';
 import { answer, received, row, text } from './listed.ts';
@@ -33,7 +32,7 @@ describe('URIs in a result', () => {
         '{"messages":[{"role":"user","content":{"type":"resource_link","uri":"bascule:a/s:1"}},{"content":[{"type":"resource","resource":{"uri":"bascule:a/s:2"}}]}]}',
     },
     {
-      name: 'of what was read',
+      name: 'of the resource that was read',
       input: '{"contents":[{"uri":"s:1","text":""},{"uri":"t:1","blob":""}]}',
       expect: '{"contents":[{"uri":"bascule:a/s:1","text":""},{"uri":"t:1","blob":""}]}',
     },
@@ -43,7 +42,7 @@ describe('URIs in a result', () => {
       expect: '{"contents":[{"uri":"bascule:a/s:1","uri":"bascule:a/s:2"}]}',
     },
     {
-      name: 'whose type is spelled with escapes',
+      name: 'with a type that is spelled with escapes',
       input: '{"content":[{"type":"\\u0072esource_link","uri":"s:1"}]}',
       expect: '{"content":[{"type":"\\u0072esource_link","uri":"bascule:a/s:1"}]}',
     },
@@ -54,7 +53,7 @@ describe('URIs in a result', () => {
 
   const untouched = [
     { name: 'without one', input: '{"content":[{"type":"text","text":"\\"uri\\":\\"s:1\\""}]}' },
-    { name: 'with none to rename', input: '{"content":[{"type":"resource_link","uri":"t:1"}]}' },
+    { name: 'with no URI to rename', input: '{"content":[{"type":"resource_link","uri":"t:1"}]}' },
     { name: 'with one in another kind of content', input: '{"content":[{"type":"text","uri":"s:1"}]}' },
     { name: 'with one in structured content', input: '{"structuredContent":{"uri":"s:1"},"content":[]}' },
     { name: 'with one in _meta', input: '{"_meta":{"content":[{"type":"resource_link","uri":"s:1"}]}}' },
@@ -64,13 +63,13 @@ describe('URIs in a result', () => {
     { name: 'that is no JSON', input: '{"contents":[{"uri":"s:1"} {"uri":"s:2"}]}' },
   ];
   for (const { name, input } of untouched) {
-    it(`leave the message alone: one ${name}`, () => {
+    it(`leave the message unchanged: one ${name}`, () => {
       const message = answer(input);
       expect(withClientUris(message, clientUri)).toBe(message);
     });
   }
 
-  it('never change what the rest of the document means', () => {
+  it('never change the meaning of the rest of the document', () => {
     const block = fc.record({
       type: fc.constantFrom('resource_link', 'resource', 'text'),
       uri: fc.constantFrom('s:1', 't:1', 's:"\\'),
@@ -148,7 +147,7 @@ describe('a message under another name', () => {
     },
   ];
   for (const { name, method, input, kind, expect: expected } of cases) {
-    it(`differs in nothing else: ${name}`, () => {
+    it(`differs only in the name: ${name}`, () => {
       const message = received(input);
       expect(targetOf(message, row(method))).toMatchObject({ kind, text: 'a__x' });
       const other = renamed(message, row(method), 'é"');
@@ -167,7 +166,7 @@ describe('a message under another name', () => {
       method: 'completion/complete',
       params: ',"params":{"ref":{"type":"x","name":"y"}}',
     },
-    { name: 'a method that names nothing', method: 'tools/list', params: ',"params":{"name":"x"}' },
+    { name: 'a method that names no item', method: 'tools/list', params: ',"params":{"name":"x"}' },
   ];
   for (const { name, method, params } of nameless) {
     it(`is refused where it has ${name}`, () => {
@@ -177,7 +176,7 @@ describe('a message under another name', () => {
     });
   }
 
-  it('goes there and back', () => {
+  it('is restored by the reverse mapping', () => {
     holds(
       fc.property(awkwardText, awkwardJson, spelling, (other, argument, how) => {
         const params = { arguments: { argument }, name: 'own', _meta: { argument } };

@@ -13,7 +13,7 @@ describe('the name that clients see', verifies('gateway:catalog:names'), () => {
   const backends = ['git', 'git__hub', 'a.b', 'größe', 'x'.repeat(64), 'a_', 'a'];
   const names = createNames(backends, digest);
   const cases: readonly { name: string; input: Origin; expect: (origin: Origin) => string }[] = [
-    { name: 'tells the backend', input: { backend: 'git', name: 'log' }, expect: () => 'git__log' },
+    { name: 'contains the backend', input: { backend: 'git', name: 'log' }, expect: () => 'git__log' },
     {
       name: 'keeps a separator in the name',
       input: { backend: 'git', name: 'a__b' },
@@ -91,7 +91,7 @@ const backendsOf = fc.uniqueArray(hostile.filter(isWellFormed), { minLength: 1, 
 
 const origins = fc.record({ backends: backendsOf, names: fc.uniqueArray(hostile, { maxLength: 8 }) });
 
-describe('names of arbitrary things', verifies('gateway:catalog:names'), () => {
+describe('names of arbitrary items', verifies('gateway:catalog:names'), () => {
   it('are one to one with their origins, and short and plain', () => {
     holds(
       fc.property(origins, ({ backends, names: own }) => {
@@ -113,7 +113,7 @@ describe('names of arbitrary things', verifies('gateway:catalog:names'), () => {
     );
   });
 
-  it('are one to one even where a backend takes a name that is made already', () => {
+  it('are one to one even if a backend uses a name that was generated already', () => {
     holds(
       fc.property(origins, ({ backends, names: own }) => {
         const names = createNames(backends, digest);
@@ -126,7 +126,7 @@ describe('names of arbitrary things', verifies('gateway:catalog:names'), () => {
     );
   });
 
-  it('depend on nothing but the set of backends', () => {
+  it('depend only on the set of backends', () => {
     holds(
       fc.property(backendsOf, hostile, (backends, name) => {
         const [backend = ''] = backends;

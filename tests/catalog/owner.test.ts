@@ -8,7 +8,7 @@ import { listOf } from './listed.ts';
 describe('a URI that names its backend', () => {
   const name = awkwardText.filter((text) => text !== '' && !/\p{Surrogate}/u.test(text));
 
-  it('is read back as what it was made from', () => {
+  it('decodes to the URI that it was made from', () => {
     holds(
       fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 4 }), awkwardText, (backends, uri) => {
         for (const backend of backends) {
@@ -18,11 +18,11 @@ describe('a URI that names its backend', () => {
     );
   });
 
-  it('stays a template where it was one', () => {
+  it('stays a template if it was one', () => {
     expect(distinguished('a{b}/c', 'file:///{+path}')).toBe('bascule:a%7Bb%7D%2Fc/file:///{+path}');
   });
 
-  it('is not read where it names nobody behind the endpoint', () => {
+  it('is rejected if it names no backend of the endpoint', () => {
     for (const uri of ['bascule:c/x', 'bascule:a', 'bascule:', 'file:///x', 'bascule:aa/x', '']) {
       expect(readDistinguished(uri, ['a', 'b'])).toBeUndefined();
     }
@@ -58,7 +58,7 @@ describe('the owner of a URI', () => {
     { name: 'is not one where two list it', input: 'shared:1', expect: { ambiguous: ['a', 'b'] } },
     { name: 'is not one where two have templates', input: 'db://t/7', expect: { ambiguous: ['b', 'c'] } },
     { name: 'is unknown', input: 'other:1', expect: 'unknown' },
-    { name: 'is unknown where it names a stranger', input: 'bascule:d/x', expect: 'unknown' },
+    { name: 'is unknown if the URI names an unknown backend', input: 'bascule:d/x', expect: 'unknown' },
   ];
   for (const { name, input, expect: expected } of cases) {
     it(name, () => expect(ownerOf(input, lists, backends)).toEqual(expected));

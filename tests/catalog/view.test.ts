@@ -14,8 +14,12 @@ describe('merged tools and prompts', verifies('gateway:catalog:merge'), () => {
   const lists = [listOf('a', ['x', 'y', 'b__x']), listOf('b', ['x', 'z']), listOf('c', [])];
   const mistakable = names.encode({ backend: 'a', name: 'b__x' });
   const cases: readonly { name: string; input: NamePolicy; expect: readonly string[] }[] = [
-    { name: 'always tell their backend', input: 'always', expect: ['a__x', 'a__y', mistakable, 'b__x', 'b__z'] },
-    { name: 'tell it where they have to', input: 'collision', expect: ['a__x', 'y', mistakable, 'b__x', 'z'] },
+    { name: 'always contain their backend', input: 'always', expect: ['a__x', 'a__y', mistakable, 'b__x', 'b__z'] },
+    {
+      name: 'contain the backend only on a collision',
+      input: 'collision',
+      expect: ['a__x', 'y', mistakable, 'b__x', 'z'],
+    },
     { name: 'are left out where they may not', input: 'never', expect: ['y', 'b__x', 'z'] },
   ];
   for (const { name, input, expect: expected } of cases) {
@@ -50,7 +54,7 @@ describe('merged tools and prompts', verifies('gateway:catalog:merge'), () => {
     });
   }
 
-  it('keep their names while another backend is away', () => {
+  it('keep their names while another backend is unavailable', () => {
     const view = merged([listOf('a', ['x', 'w'], 'tools/list', true), listOf('b', ['x'])], 'collision');
     expect(listed(view)).toEqual(['b__x']);
     expect(view.find('x')).toBeUndefined();
@@ -58,14 +62,14 @@ describe('merged tools and prompts', verifies('gateway:catalog:merge'), () => {
     expect(view.find('w')).toEqual({ backend: 'a', name: 'w' });
   });
 
-  it('never give two things one name, even where the digest fails', () => {
+  it('never give two items one name, even on a digest collision', () => {
     const weak = createNames(['a'], () => '0'.repeat(64));
     const view = mergeNamed([listOf('a', ['é', 'è'])], 'always', weak);
     expect(view.places.map(({ name }) => name)).toEqual(['é']);
     expect(view.collisions).toEqual([{ name: 'è', backends: ['a'] }]);
   });
 
-  it('differ from what the backend said in nothing but the name', () => {
+  it('differ from the entries of the backend only in the name', () => {
     const entry = fc.record({ name: awkwardText, extra: awkwardJson, how: spelling });
     holds(
       fc.property(entry, ({ name, extra, how }) => {
@@ -112,7 +116,7 @@ describe('merged resources', verifies('gateway:catalog:merge'), () => {
     expect(view.find('shared:1')).toBeUndefined();
   });
 
-  it('are never taken for another backend’s, whatever they are called', () => {
+  it('are never attributed to another backend, whatever their names', () => {
     const view = mergeResources([resources('a', ['bascule:b/file:///x']), resources('b', ['file:///x'])]);
     expect(listed(view)).toEqual(['bascule:a/bascule:b/file:///x', 'file:///x']);
     expect(view.find('bascule:b/file:///x')).toEqual({ backend: 'b', name: 'file:///x' });
@@ -153,11 +157,11 @@ describe('merged templates', verifies('gateway:catalog:merge'), () => {
     ]);
   });
 
-  it('may overlap within one backend, which knows what it means', () => {
+  it('may overlap within one backend, which resolves them itself', () => {
     expect(listed(mergeTemplates([templates('a', ['x:{+all}', 'x:{one}'])]))).toEqual(['x:{+all}', 'x:{one}']);
   });
 
-  it('are merged in bounded time, however many fit everything', () => {
+  it('are merged in bounded time, however many match everything', () => {
     const all = (backend: string) =>
       templates(
         backend,

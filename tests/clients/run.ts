@@ -1,12 +1,12 @@
 /**
- * Clients of other people, as programs: the Inspector's command line, of both eras and over every transport, through the
- * gateway to servers of both eras.
+ * Clients of other people, as programs: the Inspector's command line, of both eras and over every transport, through
+ * the gateway to servers of both eras.
  *
  *   npm install --no-save --ignore-scripts --prefix tests/clients    what it needs, once
  *   tsx tests/clients/run.ts
  *
- * Needs a built gateway. The Inspector needs Node 22.19 or newer: where this one is older, the installation brings one along
- * (for Linux on x64 and arm64).
+ * Needs a built gateway. The Inspector needs Node 22.19 or newer: where this one is older, the installation brings one
+ * along (for Linux on x64 and arm64).
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

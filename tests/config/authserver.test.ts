@@ -26,7 +26,7 @@ describe('identity.authServer', verifies('gateway:authserver:off', 'gateway:auth
     expect(load(backends)).not.toHaveProperty('authServer');
   });
 
-  test('needs nothing but the users, and makes tokens accepted everywhere', () => {
+  test('needs only the users, and issues tokens that every endpoint accepts', () => {
     const config = load(on);
     expect(config.authServer).toEqual({
       userFile: '/project/users.json',
@@ -75,16 +75,16 @@ store: { dir: state }
       text: 'authServer: { users: u, trustedProxies: [] }',
       says: 'trustedProxies',
     },
-    { name: 'an address that is none', text: 'authServer: { users: u, allowAddresses: [10.0.0.0/33] }', says: 'CIDR' },
+    { name: 'an invalid address', text: 'authServer: { users: u, allowAddresses: [10.0.0.0/33] }', says: 'CIDR' },
     { name: 'a scope with a space', text: "authServer: { users: u, scopes: { 'a b': x } }", says: 'a scope' },
     {
       name: 'passwords over plain http',
       text: 'publicUrl: http://mcp.example\n  authServer: { users: u }',
-      says: 'people would send their passwords over plain http',
+      says: 'passwords would be sent over plain http',
     },
-    { name: 'errors that are told in an envelope', text: 'style: envelope\n  authServer: { users: u }', says: '401' },
+    { name: 'errors in the envelope style', text: 'style: envelope\n  authServer: { users: u }', says: '401' },
   ];
-  test.each(wrong)('with $name is told with its place', ({ text, says }) => {
+  test.each(wrong)('with $name is reported with its place', ({ text, says }) => {
     const told = complaint(`${backends}identity:\n  ${text}\n`);
     expect(told).toContain(says);
     expect(told).toMatch(/^bascule\.yaml:\d+:\d+: /);
@@ -97,7 +97,7 @@ store: { dir: state }
   test('keeps its paths to itself', () => {
     for (const path of ['/oauth/token', '/oauth/interaction/x']) {
       const told = complaint(`${on}endpoints: [{ path: ${path} }]\n`);
-      expect(told).toContain('the authorization server has this path');
+      expect(told).toContain('the bundled authorization server uses this path');
     }
     expect(load(`${on}endpoints: [{ path: /oauth/other }]\n`).endpoints).toHaveLength(1);
   });

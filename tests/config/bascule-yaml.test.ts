@@ -9,7 +9,7 @@ const open = { kind: 'open' };
 const nobody = { issuers: [], implies: {} };
 const required = { denials: 'error', sessions: 'required', names: 'always', identity: open, deviations: [] };
 
-describe('the line that is shown with a mistake', () => {
+describe('the line that is shown with a config error', () => {
   test.each([
     {
       name: 'has the settings of identity that are no secrets',
@@ -17,12 +17,12 @@ describe('the line that is shown with a mistake', () => {
       shown: 'identity: { keys: { file: keys.json, headr: *-*** } }',
     },
     {
-      name: 'has whom and what a rule is about, and no keys',
+      name: 'contains who and what a rule is about, and no keys',
       text: 'backends: {}\npolicy: { rules: [{ id: a, efect: deny, who: { groups: [staff], keys: [bsc_x] }, on: { tools: ["*"] } }] }\n',
       shown: 'efect: ****, who: { groups: [staff], keys: [*****] }',
     },
     {
-      name: 'has what a rate counts',
+      name: 'contains what a rate counts',
       text: 'backends: {}\nrates: [{ id: r, perSecond: 5, bursts: 9, on: { tools: [a] } }]\n',
       shown: 'id: r, perSecond: 5, bursts: *, on: { tools: [a] }',
     },
@@ -32,7 +32,7 @@ describe('the line that is shown with a mistake', () => {
 });
 
 describe('bascule.yaml', () => {
-  test('with nothing but a backend gets every default', () => {
+  test('with only a backend gets every default', () => {
     expect(load('backends:\n  files: { command: npx }\n')).toEqual({
       notices: [],
       config: {
@@ -182,7 +182,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
           sessions: 'required',
           names: 'always',
           identity: open,
-          deviations: ['speaks 2025-03-26 but refuses batches, which that revision says MUST be received'],
+          deviations: ['supports 2025-03-26 but refuses batches, which that revision requires servers to accept'],
         },
       ],
       identity: nobody,
@@ -207,7 +207,7 @@ seal: { key: 0123456789abcdef0123456789abcdef }
     expect(thawed).toEqual([]);
   });
 
-  test('leaves out what is disabled, whatever it lacks', () => {
+  test('ignores a disabled entry, whatever it lacks', () => {
     const text = `
 backends:
   a: { command: a }
@@ -217,13 +217,13 @@ endpoints: [{ path: /x, backends: [a, b] }]
     const { config, notices } = load(text);
     expect(config.backends.map(({ name }) => name)).toEqual(['a']);
     expect(config.endpoints[0]?.backends).toEqual(['a']);
-    expect(notices).toEqual(['backend `b` is disabled and left out']);
+    expect(notices).toEqual(['backend `b` is disabled and is ignored']);
   });
 
-  test('may have no backend at all, and says so', () => {
+  test('may have no backend at all, and reports that', () => {
     const { config, notices } = load('backends: {}');
     expect(config.endpoints.map(({ path }) => path)).toEqual(['/mcp']);
-    expect(notices).toEqual(['there is no backend: nothing will be offered']);
+    expect(notices).toEqual(['the config has no backend, so clients find nothing']);
   });
 
   test('may use anchors and aliases', () => {
@@ -235,7 +235,7 @@ endpoints: [{ path: /x, backends: [a, b] }]
   });
 });
 
-describe('what is wrong in bascule.yaml is told with place and remedy', () => {
+describe('an error in bascule.yaml is reported with place and remedy', () => {
   const backend = 'backends:\n  files: { command: npx }\n';
   const cases: { name: string; text: string; says: string }[] = [
     {
@@ -248,7 +248,7 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
   did you mean \`listen\`?`,
     },
     {
-      name: 'an unknown key of a backend, whose value is not shown',
+      name: 'an unknown key of a backend, with its value hidden',
       text: 'backends:\n  files:\n    command: npx\n    max_processes: 4\n',
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
@@ -267,10 +267,10 @@ describe('what is wrong in bascule.yaml is told with place and remedy', () => {
     {
       name: 'mcpServers',
       text: 'mcpServers:\n  a: { command: x }\n',
-      says: `bascule.yaml:1:1: \`mcpServers\` is not for this file
+      says: `bascule.yaml:1:1: \`mcpServers\` is not a setting of bascule.yaml
   1 | mcpServers:
     | ^^^^^^^^^^
-  expected \`backends\` in its place; \`mcpServers\` stands in files that end in .json
+  expected \`backends\` instead; \`mcpServers\` belongs in files that end in .json
 
 bascule.yaml:1:1: \`backends\` is missing
   1 | mcpServers:
@@ -286,7 +286,7 @@ bascule.yaml:1:1: \`backends\` is missing
   expected a map of settings`,
     },
     {
-      name: 'a backend that is nothing',
+      name: 'an empty backend',
       text: 'backends:\n  files:\n  search: [1]\n',
       says: `bascule.yaml:2:3: \`files\` has a wrong value
   2 |   files:
@@ -317,20 +317,20 @@ bascule.yaml:3:11: \`search\` has a wrong value
     {
       name: 'settings of the other kind',
       text: 'backends:\n  a: { command: x, headers: { A: b }, transport: sse }\n  b: { url: "http://b.example", share: true }\n',
-      says: `bascule.yaml:2:20: \`headers\` means nothing here
+      says: `bascule.yaml:2:20: \`headers\` has no effect here
   2 |   a: { command: x, headers: { A: * }, transport: sse }
     |                    ^^^^^^^
-  expected it beside a \`url\`
+  expected \`headers\` only beside a \`url\`
 
-bascule.yaml:2:39: \`transport\` means nothing here
+bascule.yaml:2:39: \`transport\` has no effect here
   2 |   a: { command: x, headers: { A: * }, transport: sse }
     |                                       ^^^^^^^^^
-  expected it beside a \`url\`
+  expected \`transport\` only beside a \`url\`
 
-bascule.yaml:3:33: \`share\` means nothing here
+bascule.yaml:3:33: \`share\` has no effect here
   3 |   b: { url: "http://*********", share: true }
     |                                 ^^^^^
-  expected it beside a \`command\``,
+  expected \`share\` only beside a \`command\``,
     },
     {
       name: 'a name that no path can hold',
@@ -346,13 +346,13 @@ bascule.yaml:3:3: \`my files\` can't be the name of a backend
   expected up to 64 letters, digits, dots, dashes and underscores`,
     },
     {
-      name: "headers that are twins, malformed, or the gateway's own",
+      name: 'headers that are duplicate, malformed, or reserved by the gateway',
       text: 'backends:\n  b:\n    url: http://b.example\n    headers:\n      X-A: 1\n      x-a: 2\n      Mcp-Session-Id: 3\n  c: { url: "http://c.example", headers: { "X A": 1, X-B: "a\\nb" } }\n',
-      says: `bascule.yaml:6:7: \`x-a\` stands here a second time
+      says: `bascule.yaml:6:7: \`x-a\` is repeated
   6 |       x-a: *
     |       ^^^
 
-bascule.yaml:7:7: \`Mcp-Session-Id\` is written by the gateway itself
+bascule.yaml:7:7: \`Mcp-Session-Id\` is set by the gateway itself
   7 |       Mcp-Session-Id: *
     |       ^^^^^^^^^^^^^^
 
@@ -367,7 +367,7 @@ bascule.yaml:8:59: \`X-B\` has a wrong value
   expected text that fits on one line of an HTTP header`,
     },
     {
-      name: 'addresses that are none',
+      name: 'invalid addresses',
       text: 'backends:\n  a: { url: search.example/mcp }\n  b: { url: "https://ada:pw@b.example" }\n  c: { url: "ws://c.example" }\n',
       says: `bascule.yaml:2:13: \`url\` has a wrong value
   2 |   a: { url: ****************** }
@@ -385,7 +385,7 @@ bascule.yaml:4:13: \`url\` has a wrong value
   expected an http:// or https:// address`,
     },
     {
-      name: 'a variable that is not set, and one that is none',
+      name: 'a variable that is not set, and an invalid one',
       text: `backends:
   a:
     command: x
@@ -398,24 +398,24 @@ bascule.yaml:4:13: \`url\` has a wrong value
       says: `bascule.yaml:5:17: the environment variable \`ONE\` is not set
   5 |       TOKEN: "* \${ONE} * \${TWO}"
     |                 ^^^^^^
-  expected it to be set, or a default: \`\${ONE:-...}\`
+  expected the variable to be set, or a default: \`\${ONE:-...}\`
 
 bascule.yaml:5:26: the environment variable \`TWO\` is not set
   5 |       TOKEN: "* \${ONE} * \${TWO}"
     |                          ^^^^^^
-  expected it to be set, or a default: \`\${TWO:-...}\`
+  expected the variable to be set, or a default: \`\${TWO:-...}\`
 
-bascule.yaml:6:14: this is no variable
+bascule.yaml:6:14: this is not a variable
   6 |       OTHER: \${* *}
     |              ^^^^^^
   expected \`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\`
 
-bascule.yaml:7:14: the default of \`A\` holds another variable
+bascule.yaml:7:14: the default of \`A\` contains a variable
   7 |       THIRD: \${A:-\${B}}
     |              ^^^^^^^^^
   expected a default of plain text
 
-bascule.yaml:8:15: \`\${\` without its \`}\`
+bascule.yaml:8:15: \`\${\` without \`}\`
   8 |       FOURTH: \${
     |               ^^
   expected \`\${NAME}\`, \`\${NAME:-default}\` or \`\${file:/path}\`; a literal \`\${\` is written \`$\${\``,
@@ -448,7 +448,7 @@ bascule.yaml:8:15: \`\${\` without its \`}\`
 bascule.yaml:6:11: another endpoint has this \`path\` already
   6 |   - path: /%61
     |           ^^^^
-  expected a path of its own
+  expected a different path
 
 bascule.yaml:7:23: \`files\` is in this list already
   7 |     backends: [files, files]
@@ -458,7 +458,7 @@ bascule.yaml:10:31: \`2025-06-18\` is in this list already
   10 |       revisions: [2025-06-18, 2025-06-18]
      |                               ^^^^^^^^^^
 
-bascule.yaml:11:16: \`batches: allow\` allows nothing here
+bascule.yaml:11:16: \`batches: allow\` has no effect here
   11 |       batches: allow
      |                ^^^^^
   expected \`2025-03-26\` among the \`revisions\`: no other revision has batches
@@ -538,10 +538,10 @@ bascule.yaml:3:91: unknown key \`sesionsTotal\`
     {
       name: 'an address that others can reach, together with everything else',
       text: `${backend}listen: { host: 0.0.0.0, port: 8808 }\nlog: { level: verbose }\n`,
-      says: `bascule.yaml:3:17: others could reach this address, and nobody would ask who they are
+      says: `bascule.yaml:3:17: this address can be reached from the network, and the gateway requires no authentication
   3 | listen: { host: 0.0.0.0, port: 8808 }
     |                 ^^^^^^^
-  expected 127.0.0.1, ::1 or localhost; or \`openToNetwork: true\` to allow it all the same
+  expected 127.0.0.1, ::1 or localhost; or \`openToNetwork: true\` to allow it
 
 bascule.yaml:4:15: \`level\` has a wrong value
   4 | log: { level: verbose }
@@ -587,7 +587,7 @@ bascule.yaml:8:18: \`openToNetwork\` has a wrong value
       says: `bascule.yaml:2:47: \`maxProcesses\` contradicts \`share\`
   2 |   a: { command: x, share: true, maxProcesses: 2 }
     |                                               ^
-  expected 1, since \`share: true\` means one process for everybody`,
+  expected 1, since \`share: true\` means one process for all clients`,
     },
     {
       name: 'a key that is too weak, without showing it',
@@ -602,7 +602,7 @@ bascule.yaml:8:18: \`openToNetwork\` has a wrong value
     expect(complaintsAbout(text)).toBe(says);
   });
 
-  test('and what stops counting says how much more there is', () => {
+  test('and a truncated list of errors says how many more there are', () => {
     const wrong = Array.from({ length: 60 }, (_, at) => `  n${at}: { x: 1, command: y }\n`).join('');
     const error = errorOf(() => load(`backends:\n${wrong}`));
     expect(error.problems).toHaveLength(60);

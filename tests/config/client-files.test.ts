@@ -12,7 +12,7 @@ function sample(name: string): string {
   return readFileSync(new URL(`samples/${name}.sample`, import.meta.url), 'utf8');
 }
 
-describe('files of other programs are read as they are', () => {
+describe('config files of other programs are read unchanged', () => {
   const cases = [
     {
       name: 'claude-desktop',
@@ -52,7 +52,7 @@ describe('files of other programs are read as they are', () => {
         { ...stdio, name: 'db', command: './bin/db-server', args: ['--config', '/home/ada/db.json'] },
       ],
       paths: ['/mcp', '/servers/github/mcp', '/servers/events/mcp', '/servers/db/mcp'],
-      notices: ['server `events`: `headersHelper` is not used: only `headers` are sent'],
+      notices: ['server `events`: `headersHelper` is ignored: only `headers` are sent'],
     },
     {
       name: 'vscode',
@@ -70,8 +70,8 @@ describe('files of other programs are read as they are', () => {
       ],
       paths: ['/mcp', '/servers/lint/mcp', '/servers/search/mcp'],
       notices: [
-        'server `lint`: `envFile` is not used: the file is not read, and its variables are missing unless the environment has them',
-        'server `search`: the header `Accept` is not used: the gateway writes it itself',
+        'server `lint`: `envFile` is ignored: the file is not read, so its variables are missing unless the gateway’s environment has them',
+        'server `search`: the header `Accept` is ignored: the gateway sets it itself',
       ],
     },
     {
@@ -83,7 +83,7 @@ describe('files of other programs are read as they are', () => {
         { ...proven, name: 'shop', url: 'https://shop.example/mcp', headers: { Authorization: 'Bearer s' } },
       ],
       paths: ['/mcp', '/servers/linear/mcp', '/servers/shop/mcp'],
-      notices: ['server `shop`: `auth` is not used: only `headers` are sent'],
+      notices: ['server `shop`: `auth` is ignored: only `headers` are sent'],
     },
     {
       name: 'cline',
@@ -100,9 +100,9 @@ describe('files of other programs are read as they are', () => {
       ],
       paths: ['/mcp', '/servers/github.com%2Fupstash%2Fcontext7-mcp/mcp', '/servers/remote/mcp'],
       notices: [
-        'server `github.com/upstash/context7-mcp`: `timeout` is not used: time limits are set under `limits` in bascule.yaml',
-        'server `old` is disabled and left out',
-        'server `remote`: `disabledTools` is not used: every tool of the server is offered',
+        'server `github.com/upstash/context7-mcp`: `timeout` is ignored: time limits are set under `limits` in bascule.yaml',
+        'server `old` is disabled and is ignored',
+        'server `remote`: `disabledTools` is ignored: every tool of the server is offered',
       ],
     },
     {
@@ -116,8 +116,8 @@ describe('files of other programs are read as they are', () => {
       ],
       paths: ['/mcp', '/servers/files/mcp', '/servers/docs/mcp', '/servers/surf/mcp'],
       notices: [
-        'server `files`: `timeout` is not used: time limits are set under `limits` in bascule.yaml',
-        'server `docs`: `includeTools` is not used: every tool of the server is offered',
+        'server `files`: `timeout` is ignored: time limits are set under `limits` in bascule.yaml',
+        'server `docs`: `includeTools` is ignored: every tool of the server is offered',
       ],
     },
   ];
@@ -128,13 +128,13 @@ describe('files of other programs are read as they are', () => {
     expect(loaded.notices).toEqual(notices);
   });
 
-  test('a byte order mark, CRLF and a comment that looks like a string do no harm', () => {
+  test('a byte order mark, CRLF and a comment that looks like a string are accepted', () => {
     const text =
       '\ufeff{\r\n\t// "mcpServers": {\r\n\t"mcpServers": {\r\n\t\t"a": {"command": "x//y"} /* } */\r\n\t}\r\n}\r\n';
     expect(configOf(text, '.mcp.json').backends).toEqual([{ ...stdio, name: 'a', command: 'x//y' }]);
   });
 
-  test('null stands for what is not there', () => {
+  test('null means absent', () => {
     const text = '{"mcpServers": {"a": {"command": "x", "env": null, "url": null, "headers": null}}}';
     expect(configOf(text, '.mcp.json').backends).toEqual([{ ...stdio, name: 'a', command: 'x' }]);
   });
@@ -145,7 +145,7 @@ describe('files of other programs are read as they are', () => {
   });
 });
 
-describe('what is wrong in them is told with place and remedy', () => {
+describe('an error in them is reported with place and remedy', () => {
   const entry = (members: string): string => `{"mcpServers": {\n\t"a": {${members}}\n}}`;
   const allKeys = 'command, args, env, cwd, url, headers, type, disabled, serverUrl, httpUrl, transport, transportType';
   const cases: { name: string; text: string; says: string }[] = [
@@ -219,12 +219,12 @@ describe('what is wrong in them is told with place and remedy', () => {
   expected one of them`,
     },
     {
-      name: 'what only an editor can fill in',
+      name: 'a variable that only an editor can fill in',
       text: entry(`"command": "x", "env": {"KEY": "\${input:key}"}`),
-      says: `.mcp.json:2:40: \`\${input:key}\` is filled in by an editor, and Bascule is none
+      says: `.mcp.json:2:40: \`\${input:key}\` can be filled in only by an editor
   2 | 	"a": {"command": "x", "env": {"KEY": "\${input:***}"}}
     | 	                                      ^^^^^^^^^^^^
-  expected an environment variable in its place, such as \`\${API_KEY}\``,
+  expected an environment variable instead, such as \`\${API_KEY}\``,
     },
     {
       name: 'a variable of the editor that is not known',

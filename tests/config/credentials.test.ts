@@ -30,7 +30,7 @@ function complaints(inner: string, beside?: string): string {
 }
 
 describe('auth of a backend', () => {
-  test('that says nothing is for persons, each for themselves', () => {
+  test('without settings is per user', () => {
     expect(read('')).toBeUndefined();
     expect(read('    auth: { type: oauth }\n')).toEqual({ grant: 'authorization_code', shared: false });
   });
@@ -94,19 +94,19 @@ describe('auth of a backend', () => {
   const bad = [
     { inner: 'grant: password', says: 'one of: authorization_code' },
     { inner: 'issuers: x', says: 'unknown key `issuers`' },
-    { inner: 'clientSecret: x', says: '`clientSecret` means nothing here' },
-    { inner: 'clientId: x, clientMetadataUrl: https://a.example/c', says: '`clientMetadataUrl` means nothing here' },
+    { inner: 'clientSecret: x', says: '`clientSecret` has no effect here' },
+    { inner: 'clientId: x, clientMetadataUrl: https://a.example/c', says: '`clientMetadataUrl` has no effect here' },
     { inner: 'clientMetadataUrl: https://a.example', says: 'with a path' },
     { inner: 'clientId: x, privateKey: nonsense', says: 'a private key in PEM' },
     { inner: 'grant: client_credentials', says: '`clientId` is missing' },
-    { inner: 'grant: client_credentials, clientId: x', says: 'the client has to prove itself' },
+    { inner: 'grant: client_credentials, clientId: x', says: 'with this grant the client must authenticate' },
     { inner: 'grant: token_exchange', says: '`issuer` is missing' },
     { inner: 'grant: token_exchange, issuer: https://a.example, shared: true', says: 'cannot be shared' },
     {
       inner: 'grant: identity_assertion, issuer: https://a.example, clientId: x',
       says: '`identityProvider` is missing',
     },
-    { inner: 'audience: x', says: '`audience` means nothing here' },
+    { inner: 'audience: x', says: '`audience` has no effect here' },
     { inner: 'issuer: http://login.example', says: 'an https:// address' },
     ...[
       'http://login.example',
@@ -123,18 +123,18 @@ describe('auth of a backend', () => {
       says: 'an origin whose host is written out: `*` stands for a port alone',
     })),
     { inner: 'authorizationServers: https://a.example', says: 'a list of origins' },
-    { inner: 'scopes: [offline_access]', says: 'no `offline_access`' },
+    { inner: 'scopes: [offline_access]', says: 'a scope other than `offline_access`' },
     { inner: 'resource: https://a.example#b', says: 'without #' },
   ];
-  test.each(bad)('{ $inner } is refused: $says', ({ inner, says }) => {
+  test.each(bad)('{ $inner } is rejected: $says', ({ inner, says }) => {
     expect(complaints(inner)).toContain(says);
   });
 
-  test('has no Authorization header beside it', () => {
+  test('excludes a configured Authorization header', () => {
     expect(complaints('shared: false', '    headers: { Authorization: x }\n')).toContain('both `auth`');
   });
 
-  test('tells no secret in its complaints', () => {
+  test('shows no secret in its errors', () => {
     expect(complaints(`clientSecret: '\${SECRET}'`)).not.toContain('hush');
   });
 });

@@ -32,7 +32,7 @@ const issuers = 'identity:\n  issuers: [{ issuer: https://login.example }]\n';
 const both = `${keys}  issuers: [{ issuer: https://login.example }]\n`;
 
 describe('identity', () => {
-  test('that nobody speaks of leaves everything open', () => {
+  test('is open if the config does not mention it', () => {
     for (const text of ['backends: {}\n', 'identity: none\n']) {
       expect(read(`${text}endpoints: [{ path: /mcp }, { path: /x, identity: none }]\n`)).toEqual({
         identity: { settings: { issuers: [], implies: {} }, guard: { kind: 'open' } },
@@ -125,14 +125,14 @@ endpoints:
     });
   });
 
-  test('of an endpoint that says nothing is that of the file', () => {
+  test('of an endpoint without its own is that of the file', () => {
     const { identity, guards } = read(`${both}endpoints: [{ path: /mcp }]\n`);
     expect(guards).toEqual([identity?.guard]);
     expect(identity?.guard).toMatchObject({ kind: 'guarded', keys: true, tokens: true });
   });
 });
 
-describe('identity is refused', () => {
+describe('identity is rejected', () => {
   const rows = [
     { name: 'without any way in', text: 'identity: { style: challenge }\n', says: 'neither `keys` nor `issuers`' },
     { name: 'with an unknown word', text: 'identity: nobody\n', says: 'expected `none`, or a map' },
@@ -141,12 +141,12 @@ describe('identity is refused', () => {
     {
       name: 'with the envelope style for tokens',
       text: `${issuers}  style: envelope\n`,
-      says: '`envelope` is not for tokens',
+      says: '`envelope` does not work with tokens',
     },
     {
       name: 'with the envelope style at an endpoint with tokens',
       text: `${both}endpoints: [{ identity: { style: envelope } }]\n`,
-      says: '`envelope` is not for tokens',
+      says: '`envelope` does not work with tokens',
     },
     {
       name: 'with tokens at an endpoint that has the envelope style',
@@ -154,27 +154,27 @@ describe('identity is refused', () => {
       says: 'there are no tokens to accept',
     },
     {
-      name: 'with keys that nobody has',
+      name: 'with a key file that does not exist',
       text: `${issuers}endpoints: [{ identity: { accept: [keys] } }]\n`,
       says: 'there are no keys to accept',
     },
     {
-      name: 'with nothing to accept',
+      name: 'with no accepted credentials',
       text: `${keys}endpoints: [{ identity: { accept: [] } }]\n`,
-      says: 'an open endpoint says `identity: none`',
+      says: 'for an open endpoint, `identity: none`',
     },
     {
       name: 'at an endpoint alone',
       text: 'endpoints: [{ identity: { style: challenge } }]\n',
-      says: 'no identity for this endpoint to depart from',
+      says: 'no `identity` at the top of the file that this endpoint could change',
     },
     {
       name: 'with keys at an endpoint for tokens',
       text: `${both}endpoints: [{ identity: { accept: [tokens], keys: { header: x-k } } }]\n`,
-      says: '`keys` means nothing here',
+      says: '`keys` has no effect here',
     },
     {
-      name: 'with an issuer on an open line',
+      name: 'with an issuer over plain http',
       text: 'identity: { issuers: [{ issuer: http://login.example }] }\n',
       says: 'an https:// address',
     },
@@ -204,12 +204,12 @@ describe('identity is refused', () => {
       says: '`clockToleranceMs` has a wrong value',
     },
     {
-      name: 'with keys and questions at once',
+      name: 'with keys and introspection at once',
       text: 'identity: { issuers: [{ issuer: https://a.example, jwksUri: https://a.example/k, introspection: { url: https://a.example/i, clientId: a, clientSecret: b } }] }\n',
-      says: '`jwksUri` means nothing here',
+      says: '`jwksUri` has no effect here',
     },
     {
-      name: 'with two issuers to ask',
+      name: 'with two issuers that need introspection',
       text: 'identity: { issuers: [{ issuer: https://a.example, introspection: { url: https://a.example/i, clientId: a, clientSecret: b } }, { issuer: https://b.example, introspection: { url: https://b.example/i, clientId: a, clientSecret: b } }] }\n',
       says: 'a second issuer with `introspection`',
     },
@@ -229,14 +229,14 @@ describe('identity is refused', () => {
       says: 'a parameter that has no other meaning',
     },
     {
-      name: 'with a scope of two words',
+      name: 'with a scope that contains a space',
       text: `${keys}  scopes: { required: [a b] }\n`,
       says: 'a scope: visible characters',
     },
     {
       name: 'with offline_access',
       text: `${keys}  scopes: { required: [offline_access] }\n`,
-      says: 'no `offline_access`',
+      says: 'a scope other than `offline_access`',
     },
     {
       name: 'with a method that there is not',
@@ -268,8 +268,8 @@ describe('an address for tokens', () => {
   const listen = (host: string) => buildListen({ host });
   test.each([
     { name: 'is known on this machine', text: issuers, host: '127.0.0.1', refused: false },
-    { name: 'must be said to the network', text: issuers, host: '0.0.0.0', refused: true },
-    { name: 'was said', text: `${issuers}  publicUrl: https://a.example\n`, host: '0.0.0.0', refused: false },
+    { name: 'must be set when the gateway listens on the network', text: issuers, host: '0.0.0.0', refused: true },
+    { name: 'was set', text: `${issuers}  publicUrl: https://a.example\n`, host: '0.0.0.0', refused: false },
     { name: 'is not needed for keys', text: keys, host: '0.0.0.0', refused: false },
   ])('$name', ({ text, host, refused }) => {
     const { identity } = read(text);

@@ -46,18 +46,18 @@ endpoints:
     });
   });
 
-  test('a service is in no endpoint of MCP, and it is said where none leads to it', () => {
+  test('a service is in no MCP endpoint, and one without any endpoint is reported', () => {
     const { config, notices } = load(both);
     expect(config.endpoints.map(({ path, backends }) => [path, backends])).toEqual([
       ['/mcp', ['files']],
       ['/servers/files/mcp', ['files']],
     ]);
-    expect(notices).toEqual(['no endpoint leads to `ledger`: one with `protocol: json-rpc` would']);
+    expect(notices).toEqual(['no endpoint serves `ledger`: add one with `protocol: json-rpc`']);
     const named = configOf(`${both}endpoints: [{ path: /mcp }, { path: /rpc, protocol: json-rpc }]\n`);
     expect(named.endpoints.map(({ backends }) => backends)).toEqual([['files'], ['ledger']]);
   });
 
-  test('rules can speak of it', () => {
+  test('rules can name it', () => {
     const text = `${both}endpoints: [{ path: /rpc, protocol: json-rpc }]
 policy:
   rules: [{ id: r, effect: allow, what: [rpc], on: { endpoints: [/rpc], backends: [ledger], methods: [get, 'eth_*'] } }]
@@ -66,7 +66,7 @@ rates: [{ id: s, per: [method], on: { methods: [get] }, perSecond: 1 }]
     expect(configOf(text).policy?.rules[0]?.on.methods).toEqual(['get', 'eth_*']);
   });
 
-  test('it is described as what it is', () => {
+  test('a service is described in the config summary', () => {
     const text = describeConfig(configOf(`${service}endpoints: [{ path: /rpc, protocol: json-rpc }]\n`));
     expect(text).toContain('ledger: http://ledger.example/api (JSON-RPC)');
     expect(text).toContain('JSON-RPC; batches: allow');
@@ -84,50 +84,50 @@ endpoints: [{ path: /rpc, ${protocol} identity: { scopes: { methods: { wipe: [ad
   });
 });
 
-describe('what is wrong with it is told by name', () => {
+describe('an error in it is reported by name', () => {
   const at = (settings: string) => `${both}endpoints: [{ path: /rpc, protocol: json-rpc, ${settings} }]\n`;
   const cases = [
     {
       name: 'a command',
       text: 'backends: { l: { protocol: json-rpc, command: npx } }',
-      says: ['`command` is a setting of MCP', 'no `url`'],
+      says: ['`command` applies only to MCP', 'no `url`'],
     },
     {
       name: 'a transport',
       text: 'backends: { l: { protocol: json-rpc, url: http://l, transport: sse } }',
-      says: ['`transport` is a setting of MCP'],
+      says: ['`transport` applies only to MCP'],
     },
     {
       name: 'a profile of a backend',
       text: 'backends: { l: { protocol: json-rpc, url: http://l, profile: { asks: [] } } }',
-      says: ['`profile` is a setting of MCP'],
+      says: ['`profile` applies only to MCP'],
     },
     { name: 'another protocol', text: 'backends: { l: { protocol: soap, url: http://l } }', says: ['mcp or json-rpc'] },
     {
-      name: 'a header of ours',
+      name: 'a header that the gateway sets',
       text: 'backends: { l: { protocol: json-rpc, url: http://l, headers: { Accept: x } } }',
-      says: ['`Accept` is written by the gateway itself'],
+      says: ['`Accept` is set by the gateway itself'],
     },
-    { name: 'sessions', text: at('sessions: optional'), says: ['`sessions` is a setting of MCP'] },
-    { name: 'names', text: at('names: never'), says: ['`names` is a setting of MCP'] },
-    { name: 'revisions', text: at('profile: { revisions: [2025-11-25] }'), says: ['`revisions` is a setting of MCP'] },
+    { name: 'sessions', text: at('sessions: optional'), says: ['`sessions` applies only to MCP'] },
+    { name: 'names', text: at('names: never'), says: ['`names` applies only to MCP'] },
+    { name: 'revisions', text: at('profile: { revisions: [2025-11-25] }'), says: ['`revisions` applies only to MCP'] },
     {
       name: 'names of tools',
       text: at('profile: { toolNames: plain, elicitation: flat, accept: strict }'),
-      says: ['`toolNames` is', '`elicitation` is', '`accept` is'],
+      says: ['`toolNames` applies only to MCP', '`elicitation` applies only to MCP', '`accept` applies only to MCP'],
     },
     { name: 'an MCP server behind it', text: at('backends: [files]'), says: ['`files` is an MCP server'] },
-    { name: 'two behind it', text: at('backends: [ledger, files]'), says: ['leads to one service'] },
-    { name: 'none of that name', text: at('backends: [ledgr]'), says: ['there is no backend `ledgr`'] },
+    { name: 'two behind it', text: at('backends: [ledger, files]'), says: ['must have exactly one service'] },
+    { name: 'an unknown service', text: at('backends: [ledgr]'), says: ['there is no backend `ledgr`'] },
     {
-      name: 'none at all',
+      name: 'no service at all',
       text: 'backends: { files: { command: npx } }\nendpoints: [{ path: /rpc, protocol: json-rpc }]',
-      says: ['leads to one service'],
+      says: ['must have exactly one service'],
     },
     {
       name: 'a service behind MCP',
       text: `${both}endpoints: [{ path: /mcp, backends: [ledger] }]`,
-      says: ['`ledger` is no MCP server'],
+      says: ['`ledger` is not an MCP server'],
     },
     { name: 'more depth than all have', text: at('profile: { jsonDepth: 900 }'), says: ['`jsonDepth` is higher'] },
   ];

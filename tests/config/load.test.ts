@@ -18,14 +18,14 @@ describe('which file', () => {
       name: 'our own before all others',
       files: { 'bascule.yml': yaml, 'mcp.json': json, '.mcp.json': json, 'bascule.yaml': yaml },
       source: 'bascule.yaml',
-      notices: ['using bascule.yaml; also here and ignored: bascule.yml, .mcp.json, mcp.json'],
+      notices: ['using bascule.yaml; these files are ignored: bascule.yml, .mcp.json, mcp.json'],
     },
     { name: 'the other spelling', files: { 'bascule.yml': yaml }, source: 'bascule.yml', notices: [] },
     {
       name: 'the hidden one before the open one',
       files: { 'mcp.json': json, '.mcp.json': json },
       source: '.mcp.json',
-      notices: ['using .mcp.json; also here and ignored: mcp.json'],
+      notices: ['using .mcp.json; these files are ignored: mcp.json'],
     },
     { name: 'the open one', files: { 'mcp.json': json }, source: 'mcp.json', notices: [] },
   ];
@@ -36,7 +36,7 @@ describe('which file', () => {
     expect(loaded.notices).toEqual(notices);
   });
 
-  test('none: the demo', () => {
+  test('none: the demo config', () => {
     const { config, notices } = loadConfig({ ...among({}), demo: { command: 'node', args: ['demo.js'] } });
     expect(config.source).toBe('demo');
     expect(config.backends).toMatchObject([{ kind: 'stdio', name: 'demo', command: 'node', args: ['demo.js'] }]);
@@ -101,18 +101,18 @@ bascule.yaml:2:1: unknown key \`x\`
     );
   });
 
-  test('needs leave to open the gateway to others', () => {
+  test('needs an explicit flag to listen on a non-loopback address', () => {
     const host = '0.0.0.0';
     expect(errorOf(() => loadConfig({ ...among({}), overrides: { host } })).format()).toBe(
-      `command line: others could reach this address, and nobody would ask who they are
-  expected 127.0.0.1, ::1 or localhost; or \`--open-to-network\` to allow it all the same`,
+      `command line: this address can be reached from the network, and the gateway requires no authentication
+  expected 127.0.0.1, ::1 or localhost; or \`--open-to-network\` to allow it`,
     );
     const { config } = loadConfig({ ...among({}), overrides: { host, openToNetwork: true } });
     expect(config.listen).toMatchObject({ host, openToNetwork: true });
   });
 });
 
-describe('what was understood', () => {
+describe('the config summary', () => {
   const text = `
 listen: { host: 0.0.0.0, openToNetwork: true, allowedOrigins: ['https://app.example'], allowedHosts: [gw.example] }
 backends:
@@ -128,26 +128,26 @@ endpoints:
 limits: { bodyBytes: 1MiB }
 seal: { key: s3cr3ts3cr3ts3cr3ts3cr3ts3cr3ts3cr3t }
 `;
-  test('is told without any secret', () => {
+  test('shows no secret', () => {
     const said = describeConfig(load(text).config);
     expect(said).toBe(`source
   bascule.yaml
 listening
-  http://0.0.0.0:8808 (open to the network, and nobody is asked who they are)
+  http://0.0.0.0:8808 (open to the network, without authentication)
   origins: https://app.example
   hosts: gw.example
 backends (3)
   files: npx in /srv (2 arguments, 1 environment variable, a process for each session, at most 16)
-  one: one (one process for everybody)
-  search: https://search.example/.../mcp?... (transport found by asking, 1 header)
+  one: one (one process for all clients)
+  search: https://search.example/.../mcp?... (transport is detected, 1 header)
 endpoints (2)
   /mcp: all 3 backends
-    nobody is asked who they are
+    no authentication
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
   /old: search
-    nobody is asked who they are
+    no authentication
     revisions 2025-03-26; batches: deny; accept: strict; sessions: optional
-    deviation: speaks 2025-03-26 but refuses batches, which that revision says MUST be received
+    deviation: supports 2025-03-26 but refuses batches, which that revision requires servers to accept
 limits
   bodyBytes: 1 MiB
 policy
@@ -157,11 +157,11 @@ audit
 log
   level info, format auto
 seal
-  the key of the config`);
+  seal.key of the config`);
     expect(said).not.toContain('s3cr3t');
   });
 
-  test('is told of how the gateway gets leave at backends, and of the key of what it keeps', () => {
+  test('describes upstream credentials, and the key of the store', () => {
     const said = describeConfig(
       load(`
 store: { dir: /srv/state }
@@ -173,18 +173,18 @@ backends:
 `).config,
     );
     expect(said).toContain(`
-  files: https://files.example/mcp (transport found by asking)
+  files: https://files.example/mcp (transport is detected)
     OAuth: authorization_code, an account for each caller
-  robots: https://robots.example/mcp (transport found by asking)
+  robots: https://robots.example/mcp (transport is detected)
     OAuth: client_credentials, one account for all; issuer https://login.example/; client gate; scopes: a b
 `);
     expect(said).toContain(`seal
-  a key made at start
-  what is kept: a key of its own in /srv/state`);
+  a random key of this process
+  stored records: the key in /srv/state`);
     expect(said).not.toContain('s3cr3t');
   });
 
-  test('is told of the demo, too', () => {
+  test('describes the demo, too', () => {
     expect(describeConfig(loadConfig(among({})).config)).toBe(`source
   demo
 listening
@@ -192,10 +192,10 @@ listening
 backends (0)
 endpoints (1)
   /mcp: no backend
-    nobody is asked who they are
+    no authentication
     revisions 2024-11-05, 2025-06-18, 2025-11-25, 2026-07-28; batches: deny; accept: lenient; sessions: required
 limits
-  all as by default
+  defaults
 policy
   none: everything is allowed
 audit
@@ -203,7 +203,7 @@ audit
 log
   level info, format auto
 seal
-  a key made at start`);
+  a random key of this process`);
   });
 });
 
@@ -236,7 +236,7 @@ describe('any text gives a config or a ConfigError', () => {
 
   test.each([
     { name: 'any characters', text: fc.string({ unit: 'binary', maxLength: 200 }) },
-    { name: 'words of config files in any order', text: soup },
+    { name: 'keywords of config files in any order', text: soup },
     { name: 'well-formed documents of any shape', text: document },
   ])('$name', ({ text }) => {
     fc.assert(
@@ -264,7 +264,7 @@ describe('any text gives a config or a ConfigError', () => {
     expect(() => load(text, file)).toThrow(ConfigError);
   });
 
-  test('and no error shows what env, headers, args or keys hold, wherever the mistake is', () => {
+  test('and no error shows the values of env, headers, args or keys, wherever the mistake is', () => {
     const secret = 's3cr3tValue';
     const sound = [
       `backends:\n  a:\n    command: x\n    args: [--key, ${secret}]\n    env:\n      TOKEN: ${secret}\n      path: '${secret}'\n  b:\n    url: https://b.example/${secret}?k=${secret}\n    headers: { accept-x: ${secret} }\nseal: { key: ${secret}${secret}${secret} }\n# ${secret}\n`,

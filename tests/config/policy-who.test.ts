@@ -11,20 +11,22 @@ const rule = (who: string) => `policy: { rules: [{ id: r, effect: allow, who: ${
 
 describe('a subject in a rule', () => {
   test.each(['{ principals: [alice] }', "{ principals: ['al*'] }", "{ principals: ['*', 'client:robot'] }"])(
-    '%s needs an issuer beside it where two are trusted',
+    '%s needs an issuer beside it if two are trusted',
     (who) => {
       const said = complaintsAbout(`${base}${trusting('one', 'two')}${rule(who)}`);
-      expect(said).toContain('could be of any of the 2 issuers that are trusted');
+      expect(said).toContain('could be a subject of any of the 2 trusted issuers');
       expect(said).toContain('`issuers` beside it');
     },
   );
 
   test('needs one in a limit, too', () => {
     const rates = 'rates: [{ id: few, who: { principals: [alice] }, concurrent: 1 }]\n';
-    expect(complaintsAbout(`${base}${trusting('one', 'two')}${rates}`)).toContain('could be of any of the 2 issuers');
+    expect(complaintsAbout(`${base}${trusting('one', 'two')}${rates}`)).toContain(
+      'could be a subject of any of the 2 trusted issuers',
+    );
   });
 
-  test('needs none where one issuer is trusted, or where it names no subject', () => {
+  test('needs no issuer if one is trusted, or if the rule names no subject', () => {
     expect(configOf(`${base}${trusting('one')}${rule('{ principals: [alice] }')}`).policy?.rules).toHaveLength(1);
     for (const who of ["{ principals: ['*'] }", "{ principals: ['key:ci', local] }", '{ groups: [staff] }']) {
       expect(configOf(`${base}${trusting('one', 'two')}${rule(who)}`).policy?.rules).toHaveLength(1);
@@ -34,7 +36,7 @@ describe('a subject in a rule', () => {
   });
 });
 
-describe('a rule about callers who cannot come', () => {
+describe('a rule about callers who cannot authenticate', () => {
   const remarksOn = (who: string, callers: { keys: boolean; issuers: number }) => {
     const { policy } = configOf(`${base}${rule(who)}`);
     if (policy === undefined) throw new Error('there is no policy');
@@ -52,24 +54,24 @@ describe('a rule about callers who cannot come', () => {
     { who: '{ claims: { team: [blue] } }', callers: keys, says: '`who.claims` is about tokens' },
     { who: '{ keys: [ci] }', callers: nobody, says: 'it is about keys' },
     { who: "{ principals: ['key:ci'] }", callers: tokens, says: 'it is about keys' },
-  ])('$who is warned of', ({ who, callers, says }) => {
+  ])('$who gets a warning', ({ who, callers, says }) => {
     expect(remarksOn(who, callers)).toEqual([expect.stringContaining(`can never match: ${says}`)]);
   });
 
-  test('where they can, nothing is said', () => {
+  test('callers who can authenticate get no warning', () => {
     expect(remarksOn('{ groups: [staff] }', tokens)).toEqual([]);
     expect(remarksOn('{ keys: [ci] }', keys)).toEqual([]);
     expect(remarksOn("{ principals: ['key:ci', alice] }", tokens)).toEqual([]);
   });
 });
 
-test('the description of a config says what its policy, rates and audit mean', () => {
+test('the config summary explains policy, rates and audit', () => {
   const text = `${base}policy: { rules: [{ id: reads, effect: allow, what: [call], on: { tools: [read] } }] }
 rates: [{ id: few, per: [principal, tool], perSecond: 2, burst: 4 }]
 audit: { to: /var/log/audit.jsonl, keep: 3 }
 `;
   const said = describeConfig(configOf(text));
-  expect(said).toContain('policy\n  The policy is in force: what no rule allows is denied.');
+  expect(said).toContain('policy\n  The policy is enforced: everything that no rule allows is denied.');
   expect(said).toContain('  reads: everybody may call, tools read.');
   expect(said).toContain('rates\n  few: everybody may do anything, 2 a second, 4 at once for each principal and tool.');
   expect(said).toContain('audit\n  /var/log/audit.jsonl (64 MiB, then 3 older files)\n  no arguments');

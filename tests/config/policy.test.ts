@@ -29,11 +29,11 @@ function document(text: string) {
 }
 
 describe('policy', () => {
-  test('that nobody speaks of is none', () => {
+  test('is absent if the config does not mention it', () => {
     expect(readPolicy(document('backends: {}\n'), variables, world)).toBeUndefined();
   });
 
-  test('can say everything', () => {
+  test('can use every setting', () => {
     const settings = settingsOf(`
 policy:
   mode: audit
@@ -84,7 +84,7 @@ policy:
       says: 'enforce or audit',
     },
     { name: 'no rules', text: 'policy:\n  mode: audit\n', line: 1, says: '`rules` is missing' },
-    { name: 'nothing at all', text: 'policy:\n', line: 1, says: 'a map with `rules`' },
+    { name: 'nothing', text: 'policy:\n', line: 1, says: 'a map with `rules`' },
     { name: 'a rule without id', text: 'policy:\n  rules:\n    - effect: allow\n', line: 3, says: '`id` is missing' },
     {
       name: 'the same id twice',
@@ -105,7 +105,7 @@ policy:
       says: 'there is no backend `fils`',
     },
     {
-      name: 'a pattern of endpoints that fits none',
+      name: 'an endpoint pattern that matches no endpoint',
       text: "policy:\n  rules:\n    - id: a\n      effect: deny\n      on:\n        endpoints: ['/x/*']\n",
       line: 6,
       says: 'there is no endpoint `/x/*`',
@@ -123,25 +123,25 @@ policy:
       says: 'at least one entry',
     },
     {
-      name: 'a test that tests nothing',
+      name: 'a test without a condition',
       text: 'policy:\n  rules:\n    - id: a\n      effect: deny\n      with: { arguments: { x: {} } }\n',
       line: 5,
       says: 'at least one test',
     },
     {
-      name: 'annotations of nobody who is believed',
+      name: 'annotations without a trusted backend',
       text: 'policy:\n  rules:\n    - id: a\n      effect: allow\n      on: { annotations: { readOnlyHint: true } }\n',
       line: 5,
-      says: 'none is believed',
+      says: 'the annotations of no backend are trusted',
     },
     {
-      name: 'an expression that is none',
+      name: 'an invalid expression',
       text: "policy:\n  rules:\n    - id: a\n      effect: allow\n      when: 'name =='\n",
       line: 5,
       says: "`when` can't be used",
     },
     {
-      name: 'an expression about what there is not',
+      name: 'an expression about an unknown variable',
       text: "policy:\n  rules:\n    - id: a\n      effect: allow\n      when: 'user == name'\n",
       line: 5,
       says: 'Unknown variable: user',
@@ -155,7 +155,7 @@ policy:
     });
   }
 
-  test('tells of all mistakes at once', () => {
+  test('reports all errors at once', () => {
     const text =
       'policy:\n  mode: x\n  rules:\n    - { id: a, effect: maybe }\n    - { id: b, effect: deny, what: [x] }\n';
     expect(errorOf(() => settingsOf(text)).problems).toHaveLength(3);
@@ -219,7 +219,7 @@ describe('rates', () => {
     expect(read('backends: {}\n')).toEqual({ rates: [], problems: [] });
   });
 
-  test('are refused where they limit nothing, or something that there is not', () => {
+  test('are rejected if they limit nothing, or something unknown', () => {
     expect(read('rates: [{ id: a }]\n').problems[0]).toContain('`perSecond`, `concurrent` or both');
     expect(read('rates: [{ id: a, concurrent: 1, burst: 2 }]\n').problems[0]).toContain('`burst` beside');
     expect(read('rates: [{ id: a, perSecond: 0 }]\n').problems[0]).toContain('over 0');
@@ -248,8 +248,8 @@ describe('audit', () => {
     });
   });
 
-  test('is refused where settings mean nothing', () => {
-    expect(read('audit: { to: stderr, keep: 3 }\n').problems).toEqual(['`keep` means nothing here']);
+  test('is rejected if settings have no effect', () => {
+    expect(read('audit: { to: stderr, keep: 3 }\n').problems).toEqual(['`keep` has no effect here']);
     expect(read('audit: { to: stderr, onFailure: refuse }\n').problems).toEqual(['`onFailure` has a wrong value']);
     expect(read('audit: {}\n').problems).toEqual(['`to` is missing']);
     expect(read("audit: { to: x, arguments: { of: ['*'], redact: ['a..b'] } }\n").problems).toEqual([
@@ -283,16 +283,16 @@ describe('a profile', () => {
     expect(problemsOf("{ revisions: ['2025-11-25', '2025-11-25'] }")).toEqual(['`2025-11-25` is in this list already']);
     expect(problemsOf("{ revisions: ['2026-07-28', '2026-07-28'] }")).toEqual(['`2026-07-28` is in this list already']);
     expect(problemsOf("{ revisions: ['2026-07-28'], batches: allow }")).toEqual([
-      '`batches: allow` allows nothing here',
+      '`batches: allow` has no effect here',
     ]);
     expect(problemsOf('{ revisions: [latest] }')).toEqual(['refused']);
     expect(problemsOf("{ revisions: ['2026-07-29'] }")).toEqual(['refused']);
     expect(problemsOf('{ revisions: [] }')).toEqual(['refused']);
-    expect(problemsOf('{ bodyBytes: 8KiB }')).toEqual(['`bodyBytes` is higher than that of all endpoints']);
+    expect(problemsOf('{ bodyBytes: 8KiB }')).toEqual(['`bodyBytes` is higher than under `limits`']);
     expect(problemsOf('{ bodyBytes: 2KiB }')).toEqual([]);
   });
 
-  test('of a backend says what it may ask, and in which revisions it is spoken to', () => {
+  test('of a backend limits its server requests and its revisions', () => {
     expect(buildBackendProfile()).toEqual({ asks: ['sampling', 'elicitation', 'roots'], revisions });
     expect(buildBackendProfile(backendProfileShape.parse({ asks: [] }))).toEqual({ asks: [], revisions });
     expect(buildBackendProfile({ revisions: ['2025-06-18'] }).revisions).toEqual(['2025-06-18']);
@@ -307,7 +307,7 @@ describe('a profile', () => {
       given: "['2025-06-18', '2025-06-18']",
       problems: ['`2025-06-18` is in this list already'],
     },
-    { name: 'nothing that is right', given: "['2025-06-18', '2026-07-28']", problems: [] },
+    { name: 'nothing valid', given: "['2025-06-18', '2026-07-28']", problems: [] },
   ])('of a backend refuses $name', ({ given, problems }) => {
     const from = document(`profile: { revisions: ${given} }\n`);
     const draft = backendProfileShape.safeParse(from.read(['profile'])).data;

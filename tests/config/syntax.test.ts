@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigDocument } from '../../src/config/document.ts';
 import { complaintsAbout, errorOf, load } from './loading.ts';
 
-describe('what can be read as neither JSON nor YAML', () => {
+describe('text that is neither JSON nor YAML', () => {
   const cases: { name: string; file: string; text: string; says: string }[] = [
     {
       name: 'a missing comma, without a word of the values',
@@ -35,7 +35,7 @@ describe('what can be read as neither JSON nor YAML', () => {
       name: 'a comment without end',
       file: '.mcp.json',
       text: '{"mcpServers": {} /* and so on',
-      says: `.mcp.json:1:19: a comment without its end
+      says: `.mcp.json:1:19: the comment has no end
   1 | {"mcpServers": {} ** *** ** **
     |                   ^`,
     },
@@ -43,7 +43,7 @@ describe('what can be read as neither JSON nor YAML', () => {
       name: 'a duplicate key',
       file: '.mcp.json',
       text: '{"mcpServers": {\n  "a": {"command": "x"},\n  "a": {"command": "y"}\n}}',
-      says: `.mcp.json:3:3: \`a\` stands here a second time
+      says: `.mcp.json:3:3: \`a\` is repeated
   3 |   "a": {"command": "y"}
     |   ^^^`,
     },
@@ -51,19 +51,19 @@ describe('what can be read as neither JSON nor YAML', () => {
       name: 'duplicate keys, all of them',
       file: 'bascule.yaml',
       text: 'backends:\n  a: { command: x }\n  a: { command: y, command: z }\n',
-      says: `bascule.yaml:3:3: \`a\` stands here a second time
+      says: `bascule.yaml:3:3: \`a\` is repeated
   3 |   a: { command: y, command: z }
     |   ^
 
-bascule.yaml:3:20: \`command\` stands here a second time
+bascule.yaml:3:20: \`command\` is repeated
   3 |   a: { command: y, command: z }
     |                    ^^^^^^^`,
     },
     {
-      name: 'twins of a number and a text',
+      name: 'duplicate keys, one a number and one a string',
       file: 'bascule.yaml',
       text: 'backends:\n  1: { command: x }\n  "1": { command: y }\n',
-      says: `bascule.yaml:3:3: \`1\` stands here a second time
+      says: `bascule.yaml:3:3: \`1\` is repeated
   3 |   "1": { command: y }
     |   ^^^`,
     },
@@ -104,7 +104,7 @@ bascule.yaml:3:20: \`command\` stands here a second time
       name: 'tabs in YAML',
       file: 'bascule.yaml',
       text: 'backends:\n\tfiles:\n\t\tcommand: npx\n',
-      says: `bascule.yaml:2:1: a tab stands where YAML wants spaces
+      says: `bascule.yaml:2:1: the line is indented with a tab
   2 | 	*****:
     | ^
   expected indentation with spaces`,
@@ -128,18 +128,18 @@ bascule.yaml:3:20: \`command\` stands here a second time
   expected the plain value`,
     },
     { name: 'nothing', file: 'bascule.yaml', text: '\n# only a comment\n', says: 'bascule.yaml: the file is empty' },
-    { name: 'nothing at all', file: '.mcp.json', text: '', says: '.mcp.json: the file is empty' },
+    { name: 'an empty file', file: '.mcp.json', text: '', says: '.mcp.json: the file is empty' },
     {
       name: 'a file far too large',
       file: 'bascule.yaml',
       text: `#${'x'.repeat(1024 * 1024)}`,
-      says: 'bascule.yaml: the file is larger than a config file can be\n  expected at most 1 MiB',
+      says: 'bascule.yaml: the file is too large\n  expected at most 1 MiB',
     },
     {
       name: 'aliases that hold themselves',
       file: 'bascule.yaml',
       text: 'backends: &a\n  x: *a\n',
-      says: `bascule.yaml:2:3: this is nested too deeply, or aliases blow it up
+      says: `bascule.yaml:2:3: this is nested too deeply, or its aliases expand to too many values
   2 |   x: **
     |   ^`,
     },
@@ -170,7 +170,7 @@ bascule.yaml:3:20: \`command\` stands here a second time
     expect(errorOf(() => load(text, file)).problems.length).toBeGreaterThan(0);
   });
 
-  test('what a terminal would obey is not printed', () => {
+  test('terminal control characters are not printed', () => {
     const said = complaintsAbout('backends:\n  "a\\e[31m": { command: "x\u001b[2J\u202e" }\n');
     for (const obeyed of ['\u001b', '\u202e']) expect(said).not.toContain(obeyed);
   });

@@ -7,17 +7,17 @@ import { readQuantity, type Unit, writeQuantity } from '../../src/config/quantit
 describe('variables', () => {
   const variables = { env: { A: 'one', EMPTY: '', DOLLAR: '$' + '{A}' }, predefined: { '/': '/', home: '/h' } };
   const cases: { name: string; text: string; expanded: string }[] = [
-    { name: 'nothing to do', text: 'plain $A $ { }', expanded: 'plain $A $ { }' },
+    { name: 'no variable', text: 'plain $A $ { }', expanded: 'plain $A $ { }' },
     { name: 'a variable', text: `<\${A}>`, expanded: '<one>' },
     { name: 'twice', text: `\${A}\${A}`, expanded: 'oneone' },
     { name: 'as editors write it', text: `\${env:A}`, expanded: 'one' },
-    { name: 'what an editor gives', text: `\${home}\${/}x`, expanded: '/h/x' },
+    { name: 'a variable that an editor fills in', text: `\${home}\${/}x`, expanded: '/h/x' },
     { name: 'a default that is not needed', text: `\${A:-two}`, expanded: 'one' },
     { name: 'a default that is needed', text: `\${B:-two}`, expanded: 'two' },
     { name: 'an empty default', text: `<\${B:-}>`, expanded: '<>' },
     { name: 'a default with odd characters', text: `\${B:-http://x:80/-?}`, expanded: 'http://x:80/-?' },
-    { name: 'a default for what is empty', text: `\${EMPTY:-two}`, expanded: 'two' },
-    { name: 'what is empty without default', text: `<\${EMPTY}>`, expanded: '<>' },
+    { name: 'a default for an empty value', text: `\${EMPTY:-two}`, expanded: 'two' },
+    { name: 'an empty value without default', text: `<\${EMPTY}>`, expanded: '<>' },
     { name: 'a literal', text: `$\${A}`, expanded: `\${A}` },
     { name: 'a value is not expanded again', text: `\${DOLLAR}`, expanded: `\${A}` },
   ];
@@ -25,7 +25,7 @@ describe('variables', () => {
     expect(expand(text, variables)).toEqual({ text: expanded, faults: [] });
   });
 
-  test('what objects inherit is no variable', () => {
+  test('properties inherited by objects are not variables', () => {
     expect(expand(`\${constructor} \${toString}`, variables).faults.map(({ message }) => message)).toEqual([
       'the environment variable `constructor` is not set',
       'the environment variable `toString` is not set',
@@ -46,7 +46,7 @@ describe('files', () => {
   };
   const variables = { env: { A: 'one' }, predefined: {}, readFile };
 
-  test('stand for what they hold, without the white space around it', () => {
+  test('are replaced by their content, without the white space around it', () => {
     expect(expand(`Bearer \${file:/run/key}-\${A}`, variables)).toEqual({ text: 'Bearer secret-one', faults: [] });
     expect(expand(`\${file:/dollar}`, variables)).toEqual({ text: `\${A}`, faults: [] });
     expect(expand(`$\${file:/run/key}`, variables)).toEqual({ text: `\${file:/run/key}`, faults: [] });
@@ -58,11 +58,15 @@ describe('files', () => {
     { path: '/large', message: 'the file `/large` is over 64 KiB' },
     { path: '/locked', message: 'the file `/locked` cannot be read (EACCES)' },
     { path: '', message: 'no file is named here' },
-  ])('are refused by name: "$path"', ({ path, message }) => {
+  ])('are rejected by name: "$path"', ({ path, message }) => {
     const { text, faults } = expand(`<\${file:${path}}>`, variables);
     expect(text).toBe('<>');
     expect(faults).toEqual([
-      { written: `\${file:${path}}`, message, expected: expect.stringContaining('a file with the value alone') },
+      {
+        written: `\${file:${path}}`,
+        message,
+        expected: expect.stringContaining('a file that contains only the value'),
+      },
     ]);
   });
 });
@@ -101,7 +105,7 @@ describe('quantities', () => {
 });
 
 describe('limits', () => {
-  test('by default are as set in their table, none clipped by another', () => {
+  test('have the defaults of their table, none clipped by another', () => {
     for (const name of limitNames) expect(defaultLimits[name], name).toBe(limitRow(name).default);
   });
 
@@ -109,13 +113,13 @@ describe('limits', () => {
     for (const name of limitNames) expect([undefined, ...limitNames]).toContain(limitRow(name).atMost);
   });
 
-  test('a default gives way to a lower one that was set', () => {
+  test('a default is reduced by a lower configured limit', () => {
     const { limits, conflicts } = settleLimits({ sessionsTotal: 10 });
     expect(limits).toEqual({ ...defaultLimits, sessionsTotal: 10, sessionsPerPrincipal: 10 });
     expect(conflicts).toEqual([]);
   });
 
-  test('what was set does not give way', () => {
+  test('a configured limit is not reduced', () => {
     const { conflicts } = settleLimits({ restartMinMs: 60_000, restartMaxMs: 1000 });
     expect(conflicts).toEqual([{ name: 'restartMinMs', other: 'restartMaxMs', most: 1000 }]);
   });

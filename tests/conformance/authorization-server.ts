@@ -3,8 +3,8 @@
  *
  *   tsx tests/conformance/authorization-server.ts
  *
- * Fails unless every scenario of the kit passes, with no warning and nothing skipped. What the kit and the gateway said is
- * in results/authorization-server/.
+ * Fails unless every scenario of the kit passes, with no warning and nothing skipped. What the kit and the gateway said
+ * is in results/authorization-server/.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -57,7 +57,10 @@ export async function runKit({ url, spec, scenario, outDir }: KitRun): Promise<K
   return readResult(outDir, await readFile(logFile, 'utf8'));
 }
 
-/** The kit writes a scenario's checks when it is done with it; one that throws, or is cut off, leaves only its name in the log. */
+/**
+ * The kit writes a scenario's checks when it is done with it; one that throws, or is cut off, leaves only its name in
+ * the log.
+ */
 async function readResult(outDir: string, log: string): Promise<KitResult> {
   const folders = await readdir(outDir);
   const result = new Map<string, readonly Check[]>();

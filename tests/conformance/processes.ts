@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { compiled } from '../compiled.ts';
 import type { FixtureEra } from './fixture/http.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const FIXTURE = fileURLToPath(new URL('./fixture/main.ts', import.meta.url));
+const FIXTURE = new URL('./fixture/main.ts', import.meta.url);
 
 /** A cold start on a busy machine takes a few seconds; one that takes longer hangs. */
 const START_LIMIT_MS = 30_000;
@@ -23,7 +24,7 @@ export interface Started {
 }
 
 export function startFixture(era: FixtureEra, logFile: string): Promise<Started> {
-  return start([process.execPath, '--import', 'tsx', FIXTURE, '--era', era, '--port', '0'], logFile);
+  return start([process.execPath, compiled(FIXTURE), '--era', era, '--port', '0'], logFile);
 }
 
 /**

@@ -5,10 +5,10 @@
  *                                [--direct] [--gateway '<command>'] [--jobs <n>]
  *
  * Fails unless every scenario passes through the gateway, with no warning, skipped or missing check that the direct run
- * of the same fixture does not have. Where the two sides speak different eras, the direct run is that of a fixture which speaks
- * the kit's; what cannot be had there is excused by name, with the reason (rows.ts).
- * What the kit and the processes said is in results/<row>/<direct or through>/. A run through the gateway that leaves no
- * scenario out is a proof for the catalogue of requirements.
+ * of the same fixture does not have. Where the two sides speak different eras, the direct run is that of a fixture
+ * which speaks the kit's; what cannot be had there is excused by name, with the reason (rows.ts). What the kit and the
+ * processes said is in results/<row>/<direct or through>/. A run through the gateway that leaves no scenario out is a
+ * proof for the catalogue of requirements.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';

@@ -26,7 +26,9 @@ export interface Run {
   readonly failure?: string;
 }
 
-/** Runs the kit against fixtures, each run with processes of its own: what one scenario publishes, no other run hears. */
+/**
+ * Runs the kit against fixtures, each run with processes of its own: what one scenario publishes, no other run hears.
+ */
 export class Runner {
   readonly #settings: RunSettings;
   readonly #direct = new Map<string, Promise<Run>>();

@@ -120,12 +120,12 @@ describe('the demo server and the official legacy client', () => {
     expect(result.isError).toBeUndefined();
   });
 
-  it('gives structured content that fits its schema', async () => {
+  it('returns structured content that matches its schema', async () => {
     const result = await client.callTool({ name: 'echo', arguments: { message: 'hé' } });
     expect(result.structuredContent).toEqual({ message: 'hé', length: 2 });
   });
 
-  it('fails in a way that a model can read', async () => {
+  it('returns tool errors that a model can read', async () => {
     const result = await client.callTool({ name: 'fail', arguments: { reason: 'On purpose' } });
     expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: 'On purpose' }] });
   });
@@ -148,7 +148,7 @@ describe('the demo server and the official legacy client', () => {
     await expect(client.ping()).resolves.toEqual({});
   });
 
-  it('tells when a URL elicitation is complete', async () => {
+  it('notifies when a URL elicitation is complete', async () => {
     expect(textIn(await client.callTool({ name: 'ask_url' }))).toBe('The user agreed to open the page');
     await notice('notifications/elicitation/complete');
   });
@@ -200,7 +200,7 @@ describe('the demo server and the official legacy client', () => {
     expect((await client.readResource({ uri })).contents).toEqual([{ uri, ...contents }]);
   });
 
-  it('has no resource but those', async () => {
+  it('has no other resource', async () => {
     await expect(client.readResource({ uri: 'demo://nothing' })).rejects.toMatchObject({ code: -32002 });
   });
 
@@ -218,7 +218,7 @@ describe('the demo server and the official legacy client', () => {
     expect(completion).toEqual({ values: ['hello', 'thanks'], total: 2, hasMore: false });
   });
 
-  it('gives prompts and completes their arguments', async () => {
+  it('returns prompts and completes their arguments', async () => {
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(['greet', 'review_note', 'introduce']);
     const greeting = await client.getPrompt({ name: 'greet', arguments: { name: 'Ada', language: 'spanish' } });
@@ -232,7 +232,7 @@ describe('the demo server and the official legacy client', () => {
     expect(completion.values).toEqual(['german', 'greek']);
   });
 
-  it('asks in the middle of a prompt', async () => {
+  it('sends a server request in the middle of a prompt', async () => {
     const { messages } = await client.getPrompt({ name: 'introduce' });
     expect(messages).toEqual([
       { role: 'user', content: { type: 'text', text: 'My name is Ada. Please remember it.' } },

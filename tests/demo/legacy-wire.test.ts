@@ -27,7 +27,7 @@ describe('initialize', () => {
     ...legacyRevisions.map((asked) => ({ asked, given: asked })),
     { asked: '2026-07-28', given: '2025-11-25' },
     { asked: '1999-01-01', given: '2025-11-25' },
-  ])('answers $given to $asked', async ({ asked, given }) => {
+  ])('answers $given to a request for $asked', async ({ asked, given }) => {
     const { result } = await rawPeer().request(1, 'initialize', { protocolVersion: asked, capabilities: {} });
     expect(result?.protocolVersion).toBe(given);
   });
@@ -36,13 +36,13 @@ describe('initialize', () => {
     expect((await rawPeer().request(1, 'initialize', {})).error?.code).toBe(-32602);
   });
 
-  it('is refused a second time, and the session goes on', async () => {
+  it('is rejected a second time, and the session continues', async () => {
     const peer = await legacyPeer('2025-06-18');
     expect((await peer.request(1, 'initialize', { protocolVersion: '2025-11-25' })).error?.code).toBe(-32600);
     expect((await peer.request(2, 'ping')).result).toEqual({});
   });
 
-  it('comes before everything but ping', async () => {
+  it('precedes every request except ping', async () => {
     const peer = rawPeer();
     expect((await peer.request(1, 'ping')).result).toEqual({});
     expect((await peer.request(2, 'tools/list')).error?.code).toBe(-32602);
@@ -95,7 +95,7 @@ describe('what older revisions get', () => {
       tools: ['ask_name', 'ask_url', 'two_questions', 'interview'],
       prompts: ['greet', 'review_note', 'introduce'],
     },
-  ])('to be asked: $revision', async ({ revision, tools, prompts }) => {
+  ])('server requests: $revision', async ({ revision, tools, prompts }) => {
     const peer = await legacyPeer(revision, everything);
     const eliciting = ['ask_name', 'ask_url', 'two_questions', 'interview'];
     const listed = namesIn(await peer.request(1, 'tools/list'), 'tools');
@@ -118,7 +118,7 @@ describe('what older revisions get', () => {
     expect(steps).toHaveLength(2);
   });
 
-  it.each(legacyRevisions)('holds nothing of the modern era: %s', async (revision) => {
+  it.each(legacyRevisions)('contains no member of the modern era: %s', async (revision) => {
     const peer = await legacyPeer(revision);
     const requests = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
     for (const method of requests) await peer.request(method, method);
@@ -133,7 +133,7 @@ describe('what older revisions get', () => {
   });
 });
 
-describe('asks', () => {
+describe('server requests', () => {
   async function asked(peer: Awaited<ReturnType<typeof legacyPeer>>, id: string): Promise<Message> {
     return peer.inbox.find((message) => message.id === id && message.method !== undefined);
   }
@@ -175,7 +175,7 @@ describe('asks', () => {
     expect((await peer.inbox.answerTo(1)).result).toEqual({ content: [{ type: 'text', text }] });
   });
 
-  it('that fail fail the tool, and withdraw the asks beside them', async () => {
+  it('that fail fail the tool, and cancel the server requests beside them', async () => {
     const peer = await legacyPeer('2025-11-25', { elicitation: {} });
     peer.send(call('two_questions'));
     await asked(peer, 'ask-2');
@@ -211,7 +211,7 @@ describe('asks', () => {
     expect(peer.inbox.messages.filter(({ method }) => method !== undefined)).toEqual([]);
   });
 
-  it('by URL carry an id, whose completion is told to those who agreed', async () => {
+  it('for a URL carry an id, and clients that accepted are notified of the completion', async () => {
     const peer = await legacyPeer('2025-11-25', everything);
     peer.send(call('ask_url'));
     const { params } = await asked(peer, 'ask-1');
@@ -237,7 +237,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('hear of changes in every list', async () => {
+  it('are notified of changes in every list', async () => {
     const peer = await legacyPeer('2025-11-25');
     for (const one of ['tool', 'prompt', 'resource']) {
       await peer.request(one, 'tools/call', { name: `toggle_${one}` });
@@ -247,7 +247,7 @@ describe('sessions', () => {
     expect((await peer.request(2, 'resources/read', { uri: 'demo://extra' })).result).toBeDefined();
   });
 
-  it('can subscribe only to what is there', async () => {
+  it('can subscribe only to existing resources', async () => {
     const peer = await legacyPeer('2025-11-25');
     expect((await peer.request(1, 'resources/subscribe', { uri: 'demo://nothing' })).error).toMatchObject({
       code: -32002,

@@ -68,13 +68,13 @@ describe('the demo server and the official modern client', () => {
     expect(result.isError).toBeUndefined();
   });
 
-  it('gives structured content that fits its schema', async () => {
+  it('returns structured content that matches its schema', async () => {
     await client.listTools();
     const result = await client.callTool({ name: 'echo', arguments: { message: 'hé' } });
     expect(result.structuredContent).toEqual({ message: 'hé', length: 2 });
   });
 
-  it('fails in a way that a model can read', async () => {
+  it('returns tool errors that a model can read', async () => {
     const result = await client.callTool({ name: 'fail' });
     expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: 'You asked for it' }] });
   });
@@ -104,7 +104,7 @@ describe('the demo server and the official modern client', () => {
     expect(logged).toMatchObject([{ level: 'critical' }, { level: 'alert' }, { level: 'emergency' }]);
   });
 
-  it('tells listeners of what they asked for', async () => {
+  it('notifies listeners of the changes that they requested', async () => {
     const subscription = await client.listen({
       toolsListChanged: true,
       resourceSubscriptions: ['demo://note', 'demo://nothing'],
@@ -140,7 +140,7 @@ describe('the demo server and the official modern client', () => {
     expect(completion.values).toEqual(['german', 'greek']);
   });
 
-  it('has no resource but those', async () => {
+  it('has no other resource', async () => {
     await expect(client.readResource({ uri: 'demo://nothing' })).rejects.toMatchObject({
       code: -32602,
       data: { uri: 'demo://nothing' },

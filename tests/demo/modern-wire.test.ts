@@ -54,7 +54,7 @@ describe('results', () => {
     { method: 'resources/list', params: {}, ttlMs: 0, cacheScope: 'public' },
     { method: 'resources/templates/list', params: {}, ttlMs: 3_600_000, cacheScope: 'public' },
     { method: 'resources/read', params: { uri: 'demo://about' }, ttlMs: 0, cacheScope: 'private' },
-  ])('of $method say how long they last', async ({ method, params, ttlMs, cacheScope }) => {
+  ])('of $method contain their lifetime', async ({ method, params, ttlMs, cacheScope }) => {
     const { result } = await rawPeer().request('a', method, modernParams(params));
     expect(result).toMatchObject({ resultType: 'complete', ttlMs, cacheScope });
     expect(result?._meta).toMatchObject({ [serverInfoKey]: { name: 'bascule-demo' } });
@@ -106,7 +106,7 @@ describe('results', () => {
     { name: 'echo', arguments: {} },
     { name: 'count', arguments: { n: 1.5 } },
     { name: 'log', arguments: { level: 'loud' } },
-  ])('of $name tell the model about bad arguments', async (params) => {
+  ])('of $name report bad arguments to the model', async (params) => {
     const { result } = await rawPeer().request(1, 'tools/call', modernParams(params));
     expect(result).toMatchObject({ resultType: 'complete', isError: true });
   });
@@ -119,7 +119,7 @@ describe('rounds', () => {
     return (await peer.request(id, method, modernParams(params, able))).result;
   }
 
-  it('end with the questions, and go on with the answers', async () => {
+  it('end with input requests, and continue with the answers', async () => {
     const peer = rawPeer();
     const asked = await round(peer, 1, { name: 'two_questions' });
     expect(asked).toMatchObject({
@@ -137,7 +137,7 @@ describe('rounds', () => {
     expect(done).toMatchObject({ resultType: 'complete', content: [{ text: 'You like blue and 0' }] });
   });
 
-  it('ask again for what was not answered, and keep what was', async () => {
+  it('request missing answers again, and keep the others', async () => {
     const peer = rawPeer();
     const { requestState: first } = (await round(peer, 1, { name: 'two_questions' })) ?? {};
     const some = { colour: { action: 'accept', content: { colour: 'blue' } }, other: { action: 'accept' } };
@@ -176,7 +176,7 @@ describe('rounds', () => {
     expect(result).not.toHaveProperty('ttlMs');
   });
 
-  it('ask for roots without parameters', async () => {
+  it('request roots without parameters', async () => {
     expect((await round(rawPeer(), 1, { name: 'list_roots' }))?.inputRequests).toEqual({
       roots: { method: 'roots/list' },
     });
@@ -195,7 +195,7 @@ describe('rounds', () => {
   });
 
   it.each([
-    { name: 'a state that is none', params: { requestState: '!!!' } },
+    { name: 'an invalid state', params: { requestState: '!!!' } },
     { name: 'a state that is no object', params: { requestState: Buffer.from('[]').toString('base64url') } },
     { name: 'a state that is no string', params: { requestState: 7 } },
     { name: 'answers that are no object', params: { inputResponses: [] } },
@@ -214,7 +214,7 @@ describe('listening', () => {
     params: modernParams({ notifications }),
   });
 
-  it('is acknowledged first, with what is honoured', async () => {
+  it('is acknowledged first, with the honoured filter', async () => {
     const peer = rawPeer();
     const wish = {
       promptsListChanged: true,
@@ -234,7 +234,7 @@ describe('listening', () => {
     ]);
   });
 
-  it('brings to each stream what it asked for, under its own id', async () => {
+  it('sends each stream the changes that it requested, under its own id', async () => {
     const peer = rawPeer();
     peer.send(listen('tools', { toolsListChanged: true }));
     peer.send(listen(7, { resourceSubscriptions: ['demo://note'], resourcesListChanged: true }));
@@ -273,7 +273,7 @@ describe('listening', () => {
 });
 
 describe('cancelling', () => {
-  it('tells 0 from "0", and leaves no answer and no further progress', async () => {
+  it('distinguishes 0 from "0", and sends no answer and no further progress', async () => {
     const peer = rawPeer();
     const counting = modernParams({ name: 'count', arguments: { n: 1000, pauseMs: 1 } }, {}, { progressToken: 'slow' });
     peer.send({ jsonrpc: '2.0', id: 0, method: 'tools/call', params: counting });

@@ -3,12 +3,12 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { Connection } from '../../src/demo/connection.ts';
+import { compiled } from '../compiled.ts';
 
-const entry = fileURLToPath(new URL('../../src/demo/main.ts', import.meta.url));
+const entry = compiled(new URL('../../src/demo/main.ts', import.meta.url));
 
-export const demoProcess = { command: process.execPath, args: ['--import', 'tsx', entry] };
+export const demoProcess = { command: process.execPath, args: [entry] };
 
 /** Generous, because it only decides how soon a broken test fails. */
 const patienceMs = 20_000;

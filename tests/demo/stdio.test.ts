@@ -54,7 +54,7 @@ describe('the process', () => {
     params: modernParams({ notifications: { toolsListChanged: true } }),
   })}\n`;
 
-  it('answers what it cannot read without an id, and goes on', async () => {
+  it('answers an unreadable message without an id, and continues', async () => {
     demo = startDemo();
     demo.write('oops\n{"jsonrpc":"2.0","id":null,"method":"ping"}\n{"jsonrpc":"2.0","id":"a","method":7}\n[]\n');
     demo.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
@@ -72,7 +72,7 @@ describe('the process', () => {
 
   it.each([
     { name: 'its input ends', end: () => demo.child.stdin.end() },
-    { name: 'it is told to terminate', end: () => demo.child.kill('SIGTERM') },
+    { name: 'it gets SIGTERM', end: () => demo.child.kill('SIGTERM') },
   ])('ends its streams, drops its calls and exits when $name', async ({ end }) => {
     demo = startDemo();
     demo.write(listening);
@@ -87,7 +87,7 @@ describe('the process', () => {
     ]);
   });
 
-  it('exits when nobody reads its output any more', async () => {
+  it('exits when its output is closed', async () => {
     demo = startDemo();
     demo.write(listening);
     await demo.inbox.find(({ method }) => method === 'notifications/subscriptions/acknowledged');
@@ -96,7 +96,7 @@ describe('the process', () => {
     expect(await demo.exited).toBe(0);
   });
 
-  it('exits when its output is left unread', async () => {
+  it('exits when its output is not read', async () => {
     demo = startDemo({ reading: false });
     const params = modernParams({ name: 'echo', arguments: { message: 'x'.repeat(1 << 20) } });
     for (let id = 0; id < 30; id++)

@@ -1,6 +1,6 @@
 /**
- * The gateway with one of its cures taken out. A run against such a gateway has to find a difference: otherwise the run proves
- * nothing. A mutant whose text is no longer in the source fails by name, so that this list stays true.
+ * The gateway with one of its cures taken out. A run against such a gateway has to find a difference: otherwise the run
+ * proves nothing. A mutant whose text is no longer in the source fails by name, so that this list stays true.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
     name: 'ids',
     cure: 'upstream ids that nobody can guess',
     edits: [
-      { file: 'src/upstream/ids.ts', find: 'let used = 0;', replace: 'let used = 0;\nlet sequence = 0;' },
-      { file: 'src/upstream/ids.ts', find: 'return `"${id}"`;', replace: 'return `"${++sequence}"`;' },
+      { file: 'src/upstream/envelope.ts', find: 'let used = 0;', replace: 'let used = 0;\nlet sequence = 0;' },
+      { file: 'src/upstream/envelope.ts', find: 'return `"${id}"`;', replace: 'return `"${++sequence}"`;' },
     ],
   },
   {

@@ -1,7 +1,7 @@
 /**
- * The two policies of the run, and what they mean, said once more in plain code. The first one allows everything but what it
- * denies, the second one denies everything but what it allows: a spelling that slips past a deny shows in the first, one that
- * slips under an allow in the second.
+ * The two policies of the run, and what they mean, said once more in plain code. The first one allows everything but
+ * what it denies, the second one denies everything but what it allows: a spelling that slips past a deny shows in the
+ * first, one that slips under an allow in the second.
  */
 import { posix } from 'node:path';
 import type { Facts, ParsedUri } from './readers/facts.ts';

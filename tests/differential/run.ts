@@ -1,9 +1,10 @@
 /**
  * `npm run test:differential -- [messages] [--seed N] [--mutants]`: what was judged is what is sent.
  *
- * Messages from a grammar of adversarial JSON and URIs go to a running gateway over every way in. Whatever it forwards is read by
- * independent readers in three languages, and each of them has to read the same method, id, name, URI and arguments, and
- * nothing that the policy forbids. With `--mutants` each cure is taken out in turn, and the run has to notice.
+ * Messages from a grammar of adversarial JSON and URIs go to a running gateway over every way in. Whatever it forwards
+ * is read by independent readers in three languages, and each of them has to read the same method, id, name, URI and
+ * arguments, and nothing that the policy forbids. With `--mutants` each cure is taken out in turn, and the run has to
+ * notice.
  *
  * Needs Go and Python 3 beside Node.
  */

@@ -1,6 +1,6 @@
 /**
- * Ways to write a message so that two readers could understand it differently. Each takes the tree of a message and changes one
- * thing in it; `text` tricks change what is written of it. Some are harmless, and must get through.
+ * Ways to write a message so that two readers could understand it differently. Each takes the tree of a message and
+ * changes one thing in it; `text` tricks change what is written of it. Some are harmless, and must get through.
  */
 import type { Chance } from '../interaction/faults/chance.ts';
 import { leaf, type Member, type Node, nameOf, treeOf } from './readers/tree.ts';

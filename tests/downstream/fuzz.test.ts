@@ -52,7 +52,7 @@ async function throwAt(running: Running, pieces: readonly Buffer[], leave: 'end'
 }
 
 describe('any bytes on a socket', () => {
-  it('leave the server serving, and nothing open', async () => {
+  it('leave the server running, and no connection open', async () => {
     const running = await start();
     const property = fc.asyncProperty(
       fc.array(piece, { minLength: 1, maxLength: 6 }),

@@ -184,7 +184,7 @@ describe('CORS', () => {
   const origin = 'http://localhost:6274';
   const preflight = { Origin: origin, 'Access-Control-Request-Method': 'POST' };
 
-  it('answers a preflight with the names that were asked for, and no credentials', async () => {
+  it('answers a preflight with the requested headers, and without credentials', async () => {
     const running = await start();
     const asked = 'authorization,content-type,mcp-protocol-version, Mcp-Param-Region ,last-event-id';
     const headers = { ...preflight, 'Access-Control-Request-Headers': asked };
@@ -202,7 +202,7 @@ describe('CORS', () => {
     expect(answer.headers.vary).toBe('Origin');
   });
 
-  it('echoes only what can be the name of a parameter', async () => {
+  it('echoes only valid header names of parameters', async () => {
     const running = await start();
     const asked = 'Mcp-Param-Good, Mcp-Param-b@d, Mcp-Param-"worse", Mcp-Param-two words, Mcp-Param-, , *';
     const headers = { ...preflight, 'Access-Control-Request-Headers': asked };
@@ -255,7 +255,7 @@ describe('CORS', () => {
     expect(answer.headers['access-control-allow-origin']).toBe(origin);
   });
 
-  it('says nothing of origins to clients that name none', async () => {
+  it('sends no CORS header to clients without Origin', async () => {
     const running = await start();
     const answer = await ask(running, { body: ping });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);

@@ -4,8 +4,9 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { IngressNotes } from '../../src/downstream/events.ts';
-import { type HttpLimits, type HttpOptions, type HttpServer, startHttp } from '../../src/downstream/listener.ts';
-import type { SweepClock } from '../../src/downstream/sweep.ts';
+import { type AuthMetadata, ingressOf, type ListenRules } from '../../src/downstream/ingress.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../../src/downstream/listener.ts';
+import type { HttpLimits } from '../../src/downstream/shared.ts';
 import type { Failure } from '../../src/errors/failure.ts';
 import type {
   Arrival,
@@ -16,7 +17,9 @@ import type {
   SessionRequest,
 } from '../../src/exchange/arrival.ts';
 import type { Connection, StreamEvent } from '../../src/exchange/outlet.ts';
+import type { SweepClock } from '../../src/exchange/sweep.ts';
 import { localPrincipal } from '../../src/identity/principal.ts';
+import type { Generation } from '../../src/pipeline/generation.ts';
 import type { Batch, Message } from '../../src/wire/message.ts';
 import { revisions } from '../../src/wire/revisions.ts';
 
@@ -131,7 +134,7 @@ export class FakeGateway implements Gateway {
   };
   readonly unreads: Failure[] = [];
   onAuthenticate: Gateway['authenticate'] = (_, credentials) => ({
-    ...{ principal: localPrincipal(), credentials, asOf: this },
+    ...{ principal: localPrincipal(), credentials, generation: {} as Generation },
   });
   onEnd: (request: SessionRequest) => Promise<Failure | undefined> = async () => undefined;
   onConnect: (connected: Connected) => Promise<PersistentConnection | Failure> = async () => this.line;
@@ -218,7 +221,7 @@ export interface Running {
 
 export interface StartOptions {
   readonly limits?: Partial<HttpLimits>;
-  readonly listen?: Partial<HttpOptions['listen']>;
+  readonly listen?: Partial<HttpOptions['listen'] & ListenRules>;
   readonly endpoints?: readonly Endpoint[];
   readonly ready?: HttpOptions['ready'];
 }
@@ -227,16 +230,17 @@ export async function start(options: StartOptions = {}): Promise<Running> {
   const gateway = new FakeGateway();
   const clock = new ManualClock();
   const notes = new RecordingNotes();
+  const rules = { host: '127.0.0.1', allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen };
+  const authenticator: AuthMetadata = {
+    document: () => undefined,
+    keyHeader: () => undefined,
+    hides: () => false,
+    mayKnow: async () => undefined,
+  };
   const server = await startHttp({
-    listen: { host: '127.0.0.1', port: 0, allowedOrigins: [], allowedHosts: [], trustedProxies: [], ...options.listen },
-    endpoints: options.endpoints ?? [endpoint],
+    listen: { port: 0, ...rules },
+    currentGeneration: { now: { ...ingressOf(options.endpoints ?? [endpoint], rules), authenticator } },
     gateway,
-    authenticator: {
-      document: () => undefined,
-      keyHeader: () => undefined,
-      hides: () => false,
-      mayKnow: async () => undefined,
-    },
     limits: { ...limits, ...options.limits },
     ready: options.ready ?? (() => ({ ready: true, backends: {} })),
     notes,

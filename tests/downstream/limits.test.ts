@@ -37,7 +37,7 @@ describe('the type of a body', () => {
 describe('the size of a body', () => {
   const limits = { bodyBytes: 1024 };
 
-  it('serves a body of exactly the limit, whole or in pieces', async () => {
+  it('serves a body of exactly the limit, in one or several chunks', async () => {
     const running = await start({ limits });
     const body = ping.padEnd(1024, ' ');
     expect((await ask(running, { body })).status).toBe(200);
@@ -58,7 +58,7 @@ describe('the size of a body', () => {
     expect(text).not.toContain('"id"');
   });
 
-  it('keeps the connection when the rest of the body comes', async () => {
+  it('keeps the connection when the rest of the body arrives', async () => {
     const running = await start({ limits });
     const client = new RawClient(running.port);
     client.send(posting('x'.repeat(2000)));
@@ -79,7 +79,7 @@ describe('the size of a body', () => {
     await client.until('"result"');
   });
 
-  it('cuts a client that keeps sending what was refused', async () => {
+  it('closes the connection of a client that keeps sending a rejected body', async () => {
     const running = await start({ limits });
     const client = new RawClient(running.port);
     client.send(head('POST', '/mcp', { 'Content-Type': 'application/json', 'Content-Length': 1_000_000 }));
@@ -88,7 +88,7 @@ describe('the size of a body', () => {
     await client.closed;
   });
 
-  it('throws away the body of a request that is refused for something else', async () => {
+  it('discards the body of a request that is rejected for another reason', async () => {
     const running = await start({ limits });
     const client = new RawClient(running.port);
     client.send(posting(ping, { Accept: 'image/png' }));
@@ -152,7 +152,7 @@ describe('time', () => {
     expect(running.clock.pending).toBe(0);
   });
 
-  it('forgets a body whose sender has left', async () => {
+  it('discards a body whose sender has disconnected', async () => {
     const running = await start();
     const client = new RawClient(running.port);
     client.send(head('POST', '/mcp', { 'Content-Type': 'application/json', 'Content-Length': 40 }));
@@ -181,7 +181,7 @@ describe('time', () => {
   });
 });
 
-describe('what is no HTTP', () => {
+describe('bytes that are not HTTP', () => {
   it('answers headers over the limit with 431 and a JSON-RPC body', async () => {
     const running = await start({ limits: { headerBytes: 2048 } });
     const client = new RawClient(running.port);
@@ -217,7 +217,7 @@ describe('what is no HTTP', () => {
     expect(running.gateway.arrivals).toEqual([]);
   });
 
-  it('answers a body whose chunks are broken with 400, once', async () => {
+  it('answers a body with broken chunks with 400, once', async () => {
     const running = await start();
     const client = new RawClient(running.port);
     client.send(head('POST', '/mcp', { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }));
@@ -228,7 +228,7 @@ describe('what is no HTTP', () => {
     expect(running.gateway.arrivals).toEqual([]);
   });
 
-  it('writes nothing into the middle of an answer that is on its way', async () => {
+  it('writes nothing into the middle of a running response', async () => {
     const running = await start();
     running.gateway.onReceive = ({ reply }) => {
       reply.open({ era: 'legacy', requests: 1, batch: false, longLived: true });
@@ -267,7 +267,7 @@ describe('old and unusual HTTP', () => {
     expect(text.indexOf('"id":1')).toBeLessThan(text.indexOf('"id":2'));
   });
 
-  it('tells a modern request that is queued behind another one that its client is gone', async () => {
+  it('cancels a pipelined modern request when its client disconnects', async () => {
     const running = await start();
     let abandoned = 0;
     running.gateway.onReceive = ({ reply }) => {

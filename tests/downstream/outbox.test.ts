@@ -66,7 +66,7 @@ describe('an outbox', () => {
     expect(box.written).toEqual(['a', 'b', 'c']);
   });
 
-  it('keeps the order of what waits, and stops again when the reader does', () => {
+  it('keeps the order of queued messages, and stops again when the reader does', () => {
     const { box } = blocked();
     for (const text of ['a', 'b', 'c']) box.send(keep(text));
     expect(box.written).toEqual(['first']);
@@ -90,7 +90,7 @@ describe('an outbox', () => {
     expect(box.encoded).toBe(4);
   });
 
-  it('holds any number of reports of one key in the room of one', () => {
+  it('keeps only the last report of each key', () => {
     const { box, notes } = blocked();
     for (let i = 0; i < 10_000; i++) box.send(event(`p${i}`, 'progress', 'p'));
     box.take();
@@ -107,7 +107,7 @@ describe('an outbox', () => {
     expect(box.written).toEqual(['first', 'p1', 'p2']);
   });
 
-  it('leaves out log messages and keyless progress above the soft bound, and nothing else', () => {
+  it('drops only log messages and keyless progress above the soft bound', () => {
     const { box, notes } = blocked();
     box.send(event('log kept', 'log'));
     box.send(keep('k'.repeat(1000)));
@@ -120,7 +120,7 @@ describe('an outbox', () => {
     expect(notes.drops).toEqual(['log', 'progress', 'progress']);
   });
 
-  it('cuts a reader off when more comes than it may be behind', () => {
+  it('disconnects a reader when the backlog exceeds the limit', () => {
     const { box, notes } = blocked();
     let closed = 0;
     box.onClose(() => (closed += 1));
@@ -143,7 +143,7 @@ describe('an outbox', () => {
     expect(box.written).toHaveLength(2);
   });
 
-  it('counts what was sent no longer', () => {
+  it('no longer counts sent messages', () => {
     const { box, notes } = blocked();
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 8; i++) box.send(keep('k'.repeat(1000)));
@@ -155,9 +155,9 @@ describe('an outbox', () => {
 
   it.each([
     { name: 'ends', act: (box: Outbox) => box.end(), last: [] },
-    { name: 'says goodbye', act: (box: Outbox) => box.pause(20), last: ['retry 20'] },
+    { name: 'sends its last message', act: (box: Outbox) => box.pause(20), last: ['retry 20'] },
     { name: 'pauses without a time', act: (box: Outbox) => box.pause(undefined), last: [] },
-  ])('$name after everything that waits, and takes nothing more', ({ act, last }) => {
+  ])('$name after all queued messages, and accepts nothing more', ({ act, last }) => {
     const { box } = blocked();
     box.send(keep('a'));
     act(box);
@@ -168,7 +168,7 @@ describe('an outbox', () => {
     expect(box.ended).toBe('finished');
   });
 
-  it('says goodbye once to a reader that is slow with it too', () => {
+  it('sends its last message once, also to a slow reader', () => {
     const { box } = blocked();
     box.pause(20);
     box.take(1);
@@ -178,7 +178,7 @@ describe('an outbox', () => {
     expect(box.ended).toBe('finished');
   });
 
-  it('tells of its end once, and at once where it is over', () => {
+  it('reports its end once, and immediately if it is already over', () => {
     const box = new TestOutbox(limits, new RecordingNotes());
     const log: string[] = [];
     box.onClose(() => log.push('early'));
@@ -204,7 +204,7 @@ describe('a stream over a socket', () => {
     return { running, client, connection: connection as unknown as Connection };
   }
 
-  it('gives a slow reader everything that must not be lost, in order', async () => {
+  it('sends a slow reader every message that must not be lost, in order', async () => {
     const { client, connection, running } = await listening();
     client.socket.pause();
     const large = 'x'.repeat(100_000);
@@ -224,7 +224,7 @@ describe('a stream over a socket', () => {
     expect(numbers).toEqual(Array.from({ length: sent }, (_, n) => n));
   });
 
-  it('cuts off a reader that takes nothing', async () => {
+  it('disconnects a reader that reads nothing', async () => {
     const { client, connection, running } = await listening();
     client.socket.pause();
     let closed = false;
@@ -241,7 +241,7 @@ describe('a stream over a socket', () => {
     await client.closed;
   });
 
-  it('cuts off a reader that has taken nothing for a named time, without waiting for more to say', async () => {
+  it('disconnects a reader that has read nothing for the configured time, without waiting for more output', async () => {
     const limits = { readerStallMs: 10_000, outboxBytes: 100_000_000 };
     const { client, connection, running } = await listening({ limits });
     client.socket.pause();
@@ -259,7 +259,7 @@ describe('a stream over a socket', () => {
     expect(running.notes.cuts).toBe(1);
   });
 
-  it('keeps a silent stream alive with comments, and only a silent one', async () => {
+  it('keeps only an idle stream alive with comments', async () => {
     const { client, connection, running } = await listening();
     running.clock.advance(14_000);
     connection.send(keep('1'));
@@ -272,7 +272,7 @@ describe('a stream over a socket', () => {
     await client.until(/\r\n:\n\n\r\n[\s\S]*\r\n:\n\n\r\n/);
   });
 
-  it('has no timer left when it is over', async () => {
+  it('leaves no timer when it is closed', async () => {
     const { client, connection, running } = await listening();
     connection.end();
     await client.until('0\r\n\r\n');
@@ -285,7 +285,7 @@ describe('a stream over a socket', () => {
     expect(running.clock.pending).toBe(0);
   });
 
-  it('notices that its reader has left', async () => {
+  it('notices that its reader has disconnected', async () => {
     const { client, connection } = await listening();
     let closed = false;
     connection.onClose(() => {

@@ -47,7 +47,7 @@ class FakeStream implements ResumableStream {
 }
 
 describe('JSON or a stream', () => {
-  it('is JSON where nothing comes before the answer', async () => {
+  it('is JSON if nothing precedes the response', async () => {
     const running = await start();
     opening(running, legacy, ([outlet]) => outlet?.settle({ kind: 'response', bytes: pong }));
     const answer = await ask(running, { body: ping, headers: { Accept: both } });
@@ -55,7 +55,7 @@ describe('JSON or a stream', () => {
     expect(answer.body).toBe(pong.toString());
   });
 
-  it('is a stream where something comes before the answer', async () => {
+  it('is a stream if a message precedes the response', async () => {
     const running = await start();
     opening(running, legacy, ([outlet]) => {
       outlet?.send(progress, 'progress', 'k');
@@ -87,14 +87,14 @@ describe('JSON or a stream', () => {
     await client.until('0\r\n\r\n');
   });
 
-  it('is a stream at once where no time is given', async () => {
+  it('is a stream immediately if the wait is 0', async () => {
     const running = await start({ limits: { sseAfterMs: 0 } });
     opening(running, legacy, ([outlet]) => outlet?.settle({ kind: 'response', bytes: pong }));
     const answer = await ask(running, { body: ping, headers: { Accept: both } });
     expect(answer.body).toBe(`data: ${pong}\n\n`);
   });
 
-  it('is JSON alone for a client that reads nothing else, however long it takes', async () => {
+  it('is JSON for a client that accepts nothing else, however long it takes', async () => {
     const running = await start();
     let outlet: Outlet | undefined;
     opening(running, legacy, ([opened]) => {
@@ -110,7 +110,7 @@ describe('JSON or a stream', () => {
     expect(answer.body).toBe(pong.toString());
   });
 
-  it('is always a stream for a client that reads nothing else', async () => {
+  it('is always a stream for a client that accepts nothing else', async () => {
     const running = await start();
     opening(running, legacy, ([outlet]) => outlet?.settle({ kind: 'response', bytes: pong }));
     const answer = await ask(running, { body: ping, headers: sseOnly });
@@ -125,7 +125,7 @@ describe('JSON or a stream', () => {
   });
 });
 
-describe('how it ends', () => {
+describe('the end of a response', () => {
   it.each([
     { name: 'a response with a status', settlement: { kind: 'response', bytes: pong, status: 404 }, status: 404 },
     {
@@ -138,7 +138,7 @@ describe('how it ends', () => {
       settlement: { kind: 'failure', failure: new Failure('backend_unavailable'), id: '7' },
       status: 200,
     },
-  ] as const)('says the status of $name while it can', async ({ settlement, status }) => {
+  ] as const)('has the status of $name before the headers are sent', async ({ settlement, status }) => {
     const running = await start();
     opening(running, modern, ([outlet]) => outlet?.settle(settlement));
     const answer = await ask(running, { body: ping, headers: { Accept: both } });
@@ -147,7 +147,7 @@ describe('how it ends', () => {
     expect(JSON.parse(answer.body).id).toBe(7);
   });
 
-  it('says a status even to a client that reads streams alone', async () => {
+  it('has an error status even for a client that accepts streams alone', async () => {
     const running = await start();
     const failure = new Failure('method_removed');
     opening(running, modern, ([outlet]) => outlet?.settle({ kind: 'failure', failure, id: '7' }));
@@ -156,7 +156,7 @@ describe('how it ends', () => {
     expect(errorIn(answer)).toEqual({ code: -32601, reason: 'method_removed', id: 7 });
   });
 
-  it('tells a failure in the stream where the status is out, in the words of the era', async () => {
+  it('reports a failure inside a started stream, in the form of the era', async () => {
     const running = await start();
     opening(running, modern, ([outlet]) => {
       outlet?.send(progress, 'progress');
@@ -173,7 +173,7 @@ describe('how it ends', () => {
     { name: 'JSON', headers: jsonOnly, status: 204, type: undefined },
     { name: 'streams', headers: sseOnly, status: 200, type: 'text/event-stream' },
     { name: 'both', headers: { Accept: both }, status: 200, type: 'text/event-stream' },
-  ])('is silent to a client that reads $name', async ({ headers, status, type }) => {
+  ])('sends no body to a client that accepts $name', async ({ headers, status, type }) => {
     const running = await start();
     opening(running, legacy, ([outlet]) => outlet?.settle({ kind: 'silence' }));
     const answer = await ask(running, { body: ping, headers });
@@ -204,7 +204,7 @@ describe('long-lived requests', () => {
     await client.until(/text\/event-stream[\s\S]*\r\n\r\n/);
   });
 
-  it('are refused to clients that read JSON alone, and whoever works for them is told', async () => {
+  it('are rejected for clients that accept JSON alone, and their handler is cancelled', async () => {
     const running = await start();
     let abandoned = 0;
     opening(running, listening, ([outlet]) => outlet?.onAbandoned(() => (abandoned += 1)));
@@ -239,7 +239,7 @@ describe('batches', () => {
     expect((await ask(running, { body: '[]', headers: jsonOnly })).body).toBe('[{"id":1}]');
   });
 
-  it('are one stream, with what was settled before it began, that ends with the last', async () => {
+  it('are one stream that starts with the settled responses and ends with the last one', async () => {
     const running = await start();
     opening(running, three, ([one, two, last]) => {
       one?.settle(response('{"id":1}'));
@@ -262,7 +262,7 @@ describe('batches', () => {
     expect(answer.body.split('\n\n')).toHaveLength(3);
   });
 
-  it('are nothing where all are silent', async () => {
+  it('are empty if they contain no request', async () => {
     const running = await start();
     opening(running, three, (outlets) => {
       for (const outlet of outlets) outlet.settle({ kind: 'silence' });
@@ -271,7 +271,7 @@ describe('batches', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   async function leave(options: OutletOptions, act: (outlet: Outlet) => void, wait: boolean): Promise<() => number> {
     const running = await start();
     let abandoned = 0;
@@ -317,7 +317,7 @@ describe('a client that leaves', () => {
     await eventually(() => stream.log.includes('closed'));
   });
 
-  it('tells those who ask only afterwards', async () => {
+  it('notifies also those that register afterwards', async () => {
     const running = await start();
     let outlet: Outlet | undefined;
     opening(running, modern, ([opened]) => {
@@ -338,7 +338,7 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('a stream to come back to', () => {
+describe('a resumable stream', () => {
   it('is begun only when the answer becomes a stream', async () => {
     const running = await start();
     let made = 0;
@@ -366,7 +366,7 @@ describe('a stream to come back to', () => {
     expect(stream.log).toEqual(['attach', 'emit progress', 'emit keep', 'terminate', 'closed']);
   });
 
-  it('goes on without its connection', async () => {
+  it('continues without its connection', async () => {
     const running = await start();
     const stream = new FakeStream();
     let outlet: Outlet | undefined;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import { ask, both, endpoint, errorIn, note, ping, pong, start } from './harness.ts';
 
-describe('what arrives', () => {
+describe('an accepted POST', () => {
   it('hands over the message, its headers, its credentials and its parameters', async () => {
     const running = await start();
     const headers = {
@@ -24,7 +24,7 @@ describe('what arrives', () => {
     expect(arrival?.message.kind).toBe('request');
   });
 
-  it('has no parameters and no credentials where none were sent', async () => {
+  it('has no parameters and no credentials if none were sent', async () => {
     const running = await start();
     await ask(running, { body: ping });
     expect(running.gateway.arrivals[0]?.paramHeaders).toBeUndefined();
@@ -79,7 +79,7 @@ describe('what arrives', () => {
     expect(running.gateway.arrivals).toEqual([]);
   });
 
-  it('refuses what a client cannot read with 406, by the profile', async () => {
+  it('rejects what a client cannot accept with 406, by the profile', async () => {
     const strict = { ...endpoint, path: '/strict', profile: { ...endpoint.profile, accept: 'strict' } } as const;
     const running = await start({ endpoints: [endpoint, strict] });
     const none = await ask(running, { body: ping, headers: { Accept: 'text/html' } });
@@ -90,7 +90,7 @@ describe('what arrives', () => {
   });
 });
 
-describe('what is answered at once', () => {
+describe('immediate responses', () => {
   it('is JSON with its length', async () => {
     const running = await start();
     const answer = await ask(running, { body: ping, headers: { Accept: both } });
@@ -111,7 +111,7 @@ describe('what is answered at once', () => {
     expect(sse.body).toBe(`data: ${pong}\n\n`);
   });
 
-  it('is 202 without a body for what was taken', async () => {
+  it('are 202 without a body for accepted messages', async () => {
     const running = await start();
     const answer = await ask(running, { body: note });
     expect(answer.status).toBe(202);
@@ -121,8 +121,8 @@ describe('what is answered at once', () => {
   });
 
   it.each([
-    { name: 'in the words of the era', reason: 'session_not_found', era: 'legacy', status: 404, code: -32001 },
-    { name: 'in the words of the other', reason: 'session_not_found', era: 'modern', status: 404, code: -32600 },
+    { name: 'in the form of the era', reason: 'session_not_found', era: 'legacy', status: 404, code: -32001 },
+    { name: 'in the form of the other era', reason: 'session_not_found', era: 'modern', status: 404, code: -32600 },
     { name: 'inside the exchange', reason: 'policy_denied', era: 'legacy', status: 200, code: 403 },
     { name: 'with its own status', reason: 'header_mismatch', era: 'modern', status: 400, code: -32020 },
   ] as const)('refuses a request $name, with its id', async ({ reason, era, status, code }) => {
@@ -172,7 +172,7 @@ describe('what is answered at once', () => {
     expect(running.notes.faults).toEqual([new Error('secret')]);
   });
 
-  it('fails what was opened where our own code fails afterwards', async () => {
+  it('fail an opened exchange if our own code throws afterwards', async () => {
     const running = await start();
     running.gateway.onReceive = ({ reply }) => {
       reply.open({ era: 'legacy', requests: 1, batch: false, longLived: false });

@@ -8,7 +8,7 @@ import { ask, endpoint, errorIn, eventually, head, keep, RawClient, start } from
 const stream = { Accept: 'text/event-stream' };
 
 describe('GET', () => {
-  it('opens a stream whose headers go out at once', async () => {
+  it('opens a stream and sends its headers immediately', async () => {
     const running = await start();
     const client = new RawClient(running.port);
     client.send(head('GET', '/mcp', stream));
@@ -19,7 +19,7 @@ describe('GET', () => {
     expect(text).toContain('X-Accel-Buffering: no\r\n');
   });
 
-  it('hands over who asks, for what', async () => {
+  it('hands over the caller and the session', async () => {
     const running = await start();
     let request: SessionRequest | undefined;
     running.gateway.onListen = async (asked) => {
@@ -39,7 +39,7 @@ describe('GET', () => {
   it.each([
     { name: 'an unknown session', reason: 'session_not_found', status: 404, code: -32001 },
     { name: 'no session', reason: 'session_required', status: 400, code: -32600 },
-    { name: 'a fault of ours', reason: 'internal_error', status: 500, code: -32603 },
+    { name: 'an internal error', reason: 'internal_error', status: 500, code: -32603 },
   ] as const)('answers $name with $status', async ({ reason, status, code }) => {
     const running = await start();
     running.gateway.onListen = async () => new Failure(reason);

@@ -41,7 +41,7 @@ describe('state', () => {
     expect(bare.body).toBe('');
   });
 
-  it('is ready, or says which backend is not', async () => {
+  it('is ready, or names the backend that is not', async () => {
     let ready = true;
     const running = await start({
       ready: () => ({
@@ -58,7 +58,7 @@ describe('state', () => {
     expect(JSON.parse(bad.body).backends.one).toEqual({ state: 'down', reason: 'backend_unavailable' });
   });
 
-  it('is told even if the question itself fails', async () => {
+  it('is reported even if the check itself fails', async () => {
     const running = await start({
       ready: () => {
         throw new Error('secret');
@@ -71,7 +71,7 @@ describe('state', () => {
 });
 
 describe('closing', () => {
-  it('lets what runs finish, and refuses new requests with 503', async () => {
+  it('lets running requests finish, and rejects new requests with 503', async () => {
     const { running, busy, outlet } = await withWork();
     const closed = running.server.close({ drainMs: 60_000 });
     const refused = await ask(running, { body: ping });
@@ -90,7 +90,7 @@ describe('closing', () => {
     await expect(ask(running, { body: ping })).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('still takes what helps to finish', async () => {
+  it('still accepts messages that help requests to finish', async () => {
     const { running, outlet } = await withWork();
     const closed = running.server.close({ drainMs: 60_000 });
     expect((await ask(running, { body: note })).status).toBe(202);
@@ -106,7 +106,7 @@ describe('closing', () => {
     expect((await ask(running, { body: ping })).status).toBe(503);
   });
 
-  it('cuts what does not finish in time', async () => {
+  it('cuts requests that do not finish in time', async () => {
     const { running, busy } = await withWork();
     await running.server.close({ drainMs: 0 });
     await busy.closed;
@@ -122,7 +122,7 @@ describe('closing', () => {
     await idle.closed;
   });
 
-  it('does not wait for a connection that has said nothing or was dismissed', async () => {
+  it('does not wait for a connection that is idle or was told to close', async () => {
     const running = await start();
     const silent = new RawClient(running.port);
     const dismissed = new RawClient(running.port);
@@ -132,7 +132,7 @@ describe('closing', () => {
     await silent.closed;
   });
 
-  it('ends streams that nobody ends', async () => {
+  it('ends streams that have no end of their own', async () => {
     const running = await start();
     const client = new RawClient(running.port);
     client.send(head('GET', '/mcp'));
@@ -149,7 +149,7 @@ describe('closing', () => {
 });
 
 describe('starting', () => {
-  it('says where it listens', async () => {
+  it('logs the listen address', async () => {
     const running = await start();
     expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const six = await start({ listen: { host: '[::1]' } });
@@ -157,7 +157,7 @@ describe('starting', () => {
     expect((await ask(six, { path: '/healthz', method: 'GET' })).status).toBe(200);
   });
 
-  it('fails where the port is taken', async () => {
+  it('fails if the port is in use', async () => {
     const running = await start();
     await expect(start({ listen: { port: running.port } })).rejects.toThrow('EADDRINUSE');
   });

@@ -36,7 +36,7 @@ describe('the stream', () => {
     expect(running.gateway.connected.map(({ via }) => via)).toEqual(['sse', 'sse']);
   });
 
-  it('names the address beside its own', async () => {
+  it('announces its message address', async () => {
     const running = await start({ endpoints: [endpoint, other] });
     const { messages } = await open(running, '/servers/x/sse');
     expect(messages).toMatch(/^\/servers\/x\/messages\?sessionId=/);
@@ -68,7 +68,7 @@ describe('the stream', () => {
     expect((await ask(running, { path: '/sse', method: 'GET' })).status).toBe(500);
   });
 
-  it('is the session: its end is the end of the line', async () => {
+  it('is the session: its end closes the connection', async () => {
     const running = await start();
     const { client, messages } = await open(running);
     client.socket.destroy();
@@ -77,7 +77,7 @@ describe('the stream', () => {
     expect(answer.status).toBe(404);
   });
 
-  it('ends the line when the gateway ends the stream', async () => {
+  it('closes the connection when the gateway ends the stream', async () => {
     const running = await start();
     const { client } = await open(running);
     running.gateway.connected[0]?.connection.end();
@@ -85,7 +85,7 @@ describe('the stream', () => {
     await eventually(() => running.gateway.line.closes === 1);
   });
 
-  it('ends a line that came when the client had left', async () => {
+  it('closes a connection that was opened after the client disconnected', async () => {
     const running = await start();
     let go: (line: PersistentConnection) => void = () => undefined;
     running.gateway.onConnect = () =>
@@ -107,7 +107,7 @@ describe('the stream', () => {
 });
 
 describe('messages', () => {
-  it('are answered with 202 and handed to the line of their session', async () => {
+  it('are answered with 202 and handed to their session', async () => {
     const running = await start();
     const { messages } = await open(running);
     const answer = await ask(running, { path: messages, body: ping });
@@ -191,7 +191,7 @@ describe('messages', () => {
     expect((await ask(running, { path: `/servers/x${messages}`, body: ping })).status).toBe(404);
   });
 
-  it('survive a line that throws', async () => {
+  it('survive a connection handler that throws', async () => {
     const running = await start();
     const { messages } = await open(running);
     running.gateway.line.onReceive = () => {

@@ -32,7 +32,7 @@ function text(output: Writable): string {
 }
 
 describe('stdio in', () => {
-  it('hands each line to the gateway, however it is cut', async () => {
+  it('hands each line to the gateway, however the input is chunked', async () => {
     const { input, line, gateway, done } = serve();
     const bytes = Buffer.from(`${ping}\n\r\n${note}\r\n[${ping}]\n${ping}`);
     for (const byte of bytes) input.write(Buffer.from([byte]));
@@ -46,8 +46,8 @@ describe('stdio in', () => {
     { name: 'no JSON', bad: '{"jsonrpc"', code: -32700, id: undefined },
     { name: 'no message', bad: '{"a":1}', code: -32600, id: undefined },
     { name: 'an ambiguous request', bad: '{"jsonrpc":"2.0","id":"q","method":"m","x":1,"x":2}', code: -32600, id: 'q' },
-    { name: 'too long a line', bad: `"${'x'.repeat(2000)}"`, code: -32600, id: undefined },
-  ])('answers $name and goes on with the next line', async ({ bad, code, id }) => {
+    { name: 'a line over the limit', bad: `"${'x'.repeat(2000)}"`, code: -32600, id: undefined },
+  ])('answers $name and continues with the next line', async ({ bad, code, id }) => {
     const { input, output, line, done } = serve();
     input.end(`${bad}\n${ping}\n`);
     await done;
@@ -59,7 +59,7 @@ describe('stdio in', () => {
     expect(answer.id).toBe(id);
   });
 
-  it('writes one line a message, whatever its shape', async () => {
+  it('writes one line per message, whatever its formatting', async () => {
     const { input, output, connection, done } = serve();
     await Promise.resolve();
     connection().send(keep('{\n  "a": 1\r\n}'));
@@ -77,7 +77,7 @@ describe('stdio in', () => {
     ]);
   });
 
-  it('closes the line once when the input ends, and hands over what is still said', async () => {
+  it('closes the connection once when the input ends, after the last messages', async () => {
     const { input, output, line, connection, done } = serve();
     line.close = () => {
       line.closes += 1;
@@ -89,7 +89,7 @@ describe('stdio in', () => {
     expect(text(output)).toBe('"goodbye"\n');
   });
 
-  it('ends when told to', async () => {
+  it('ends when it is closed', async () => {
     const stop = new AbortController();
     const { input, line, done } = serve(new PassThrough(), stop.signal);
     input.write(`${ping}\n`);
@@ -108,7 +108,7 @@ describe('stdio in', () => {
     expect(line.closes).toBe(1);
   });
 
-  it('survives a reader that went away', async () => {
+  it('survives a reader that disconnected', async () => {
     const broken = new Writable({
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     });
@@ -144,7 +144,7 @@ describe('stdio in', () => {
     expect(line.closes).toBe(1);
   });
 
-  it('tells why the gateway refused the connection', async () => {
+  it('reports why the gateway rejected the connection', async () => {
     const input = new PassThrough();
     const gateway = new FakeGateway();
     const failure = new Failure('shutting_down');
@@ -155,7 +155,7 @@ describe('stdio in', () => {
     );
   });
 
-  it('survives a line that throws', async () => {
+  it('survives a connection handler that throws', async () => {
     const { input, output, line, notes, done } = serve();
     line.onReceive = () => {
       throw new Error('secret');

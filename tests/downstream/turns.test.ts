@@ -29,14 +29,14 @@ function gateway() {
 
 const marks = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}${at}`);
 
-describe('turns', verifies('gateway:ingress:turns'), () => {
-  it('begin everything at once for a principal who sends alone', () => {
+describe('fair scheduling', verifies('gateway:ingress:turns'), () => {
+  it('begins all requests immediately for a principal that sends alone', () => {
     const { begin, begun } = gateway();
     for (const mark of marks('a', 500)) begin('a', mark);
     expect(begun).toEqual(marks('a', 500));
   });
 
-  it('begin one of somebody else after the few of this turn, whatever waits', () => {
+  it('begins a request of another principal after a few of this one, however many wait', () => {
     const { begin, begun, turn } = gateway();
     begin('b', 'before');
     turn();
@@ -50,7 +50,7 @@ describe('turns', verifies('gateway:ingress:turns'), () => {
     expect(begun.filter((mark) => mark.startsWith('a'))).toEqual(marks('a', 500));
   });
 
-  it('take principals in turn, and each in its own order', () => {
+  it('serves principals round-robin, and each in its own order', () => {
     const { begin, begun, turn } = gateway();
     for (const name of ['a', 'b', 'c', 'a']) begin(name, 'first');
     for (const name of ['a', 'b', 'c']) for (const mark of marks(name, 4)) begin(name, mark);
@@ -58,7 +58,7 @@ describe('turns', verifies('gateway:ingress:turns'), () => {
     expect(begun.slice(4)).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3']);
   });
 
-  it('begin no more in one turn than it has time for, of however many principals', () => {
+  it('begins no more in one event-loop tick than it has time for, of however many principals', () => {
     const { begin, begun, turn } = gateway();
     for (const name of marks('p', 100)) for (const mark of marks(name, 2)) begin(name, mark);
     for (let before = begun.length; before < 200; before = begun.length) {
@@ -67,7 +67,7 @@ describe('turns', verifies('gateway:ingress:turns'), () => {
     }
   });
 
-  it('begin at once again when the others have been away for a second', () => {
+  it('begins all immediately again when the others have been idle for a second', () => {
     const { begin, begun, turn, pass } = gateway();
     begin('b', 'b');
     begin('a', 'a');
@@ -77,7 +77,7 @@ describe('turns', verifies('gateway:ingress:turns'), () => {
     expect(begun).toHaveLength(102);
   });
 
-  it('never begin less than one request in a turn', () => {
+  it('begins at least one request in a tick', () => {
     const { begin, begun, turn, pass } = gateway();
     begin('b', 'b');
     for (const mark of marks('a', 50)) begin('a', mark);
@@ -91,7 +91,7 @@ describe('turns', verifies('gateway:ingress:turns'), () => {
   it.each([
     { what: 'requests', bytes: 1, kept: 1_024 },
     { what: 'bytes', bytes: 1024 * 1024, kept: 16 },
-  ])('keep no more than a bounded number of $what waiting', ({ bytes, kept }) => {
+  ])('keeps no more than a bounded number of $what waiting', ({ bytes, kept }) => {
     const { begin, begun } = gateway();
     begin('b', 'b');
     for (const mark of marks('a', 3_000)) begin('a', mark, bytes);

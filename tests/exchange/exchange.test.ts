@@ -44,7 +44,7 @@ const silencing = new Set(['cancel', 'abort', 'end']);
 const deeds = { ...settling, ...speaking };
 
 describe('an exchange', verifies('gateway:exchange:one-settle'), () => {
-  it('settles exactly once, says nothing afterwards, and cancels its call at most once', () => {
+  it('settles exactly once, sends nothing afterwards, and cancels its call at most once', () => {
     holds(
       fc.property(
         fc.array(fc.constantFrom(...Object.keys(deeds)), { maxLength: 12 }),

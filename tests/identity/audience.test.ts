@@ -5,7 +5,7 @@ const ours = audiences(['https://mcp.example/mcp', 'api://bascule']);
 const verdict = (aud: unknown, mayBeAbsent = false) =>
   checkAudience(audienceClaim(aud), { ours, mayBeAbsent })?.reason ?? 'ours';
 
-describe('an audience is ours', () => {
+describe('an audience is accepted', () => {
   const rows = [
     { name: 'as it is', aud: 'https://mcp.example/mcp' },
     { name: 'in other letters', aud: 'HTTPS://MCP.Example/mcp' },
@@ -13,13 +13,13 @@ describe('an audience is ours', () => {
     { name: 'with an empty port', aud: 'https://mcp.example:/mcp' },
     { name: 'with one slash at its end', aud: 'https://mcp.example/mcp/' },
     { name: 'among others', aud: ['https://other.example', 'https://mcp.example/mcp'] },
-    { name: 'beside what is none', aud: [7, null, {}, 'https://mcp.example/mcp'] },
+    { name: 'beside an invalid one', aud: [7, null, {}, 'https://mcp.example/mcp'] },
     { name: 'by a configured name that is no address', aud: 'api://bascule' },
   ];
   test.each(rows)('$name', ({ aud }) => expect(verdict(aud)).toBe('ours'));
 });
 
-describe('an audience is not ours', () => {
+describe('an audience is rejected', () => {
   const rows = [
     { name: 'a sibling path', aud: 'https://mcp.example/mcp2' },
     { name: 'a child path', aud: 'https://mcp.example/mcp/child' },

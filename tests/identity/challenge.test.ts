@@ -22,14 +22,14 @@ describe('style challenge', () => {
     header: string;
   }[] = [
     {
-      name: 'nothing presented',
+      name: 'no credentials',
       reason: 'credentials_missing',
       guard: withTokens,
       status: 401,
       header: `Bearer ${metadata}, scope="mcp"`,
     },
     {
-      name: 'nothing presented, keys only',
+      name: 'no credentials, keys only',
       reason: 'credentials_missing',
       guard: keysOnly,
       status: 401,
@@ -43,14 +43,14 @@ describe('style challenge', () => {
       header: 'Bearer error="invalid_token", error_description="The key is not known"',
     },
     {
-      name: 'a token for somebody else',
+      name: 'a token for another audience',
       reason: 'audience_mismatch',
       guard: withTokens,
       status: 401,
       header: `Bearer error="invalid_token", error_description="The token is for another audience", ${metadata}, scope="mcp"`,
     },
     {
-      name: 'what the operation needs',
+      name: 'the scopes of the operation',
       reason: 'scope_insufficient',
       guard: withTokens,
       refused: { operation: { method: 'tools/call' } },
@@ -62,10 +62,10 @@ describe('style challenge', () => {
       reason: 'credentials_ambiguous',
       guard: withTokens,
       status: 400,
-      header: `Bearer error="invalid_request", error_description="Credentials came in more than one way", ${metadata}, scope="mcp"`,
+      header: `Bearer error="invalid_request", error_description="The request has credentials in more than one place", ${metadata}, scope="mcp"`,
     },
     {
-      name: 'the older address',
+      name: 'the address of HTTP+SSE',
       reason: 'credentials_missing',
       guard: withTokens,
       refused: { path: '/sse' },
@@ -83,7 +83,7 @@ describe('style challenge', () => {
     }
   });
 
-  test('an issuer that is away is not the client’s fault', () => {
+  test('an issuer that is unavailable is not the client’s fault', () => {
     expect(refusalOf(new Failure('issuer_unavailable'), withTokens, { kind: 'request' })).toEqual({
       status: 503,
       headers: { 'Retry-After': '5' },
@@ -100,7 +100,7 @@ describe('style envelope', () => {
     'scope_insufficient',
     'credentials_ambiguous',
   ];
-  test.each(reasons)('tells %s inside of the exchange, or as HTTP where there is none', (reason) => {
+  test.each(reasons)('reports %s inside of the exchange, or as HTTP where there is none', (reason) => {
     const failure = new Failure(reason);
     const inside = { status: 200, headers: {}, withoutId: 'null' };
     expect(refusalOf(failure, envelope, { kind: 'request' })).toEqual(inside);
@@ -111,14 +111,14 @@ describe('style envelope', () => {
   });
 });
 
-test('values are quoted, and cannot leave their quotes or their line', () => {
+test('values are quoted, and cannot escape their quotes or their line', () => {
   expect(challenge({ a: 'x"y\\z', b: 'line\r\nSet-Cookie: x', c: '\u00e9\u{1f600}', d: undefined })).toBe(
     'Bearer a="x\\"y\\\\z", b="line??Set-Cookie: x", c="???"',
   );
 });
 
 describe('protected resource metadata', () => {
-  test('names the resource, its issuers and what basic use needs', () => {
+  test('names the resource, its issuers and the required scopes', () => {
     expect(metadataDocument(withTokens)).toEqual({
       resource: 'https://mcp.example/mcp',
       authorization_servers: [issuerUrl],
@@ -141,7 +141,7 @@ describe('protected resource metadata', () => {
     });
   });
 
-  test('is nowhere for endpoints without tokens', () => {
+  test('is absent for endpoints without tokens', () => {
     expect(metadataRoutes([keysOnly, envelope]).size).toBe(0);
     expect(metadataDocument(keysOnly)).toBeUndefined();
     expect(metadataUrl(keysOnly)).toBeUndefined();
@@ -169,13 +169,13 @@ describe('protected resource metadata', () => {
     { host: '[::1]:8808', resource: 'http://[::1]:8808/mcp' },
     { host: 'evil.example', resource: 'http://127.0.0.1:8808/mcp' },
     { host: 'localhost:8808/x?"', resource: 'http://127.0.0.1:8808/mcp' },
-  ])('on this machine speaks of the address that the client used: $host', ({ host, resource }) => {
+  ])('on this machine uses the address that the client used: $host', ({ host, resource }) => {
     const guard = local('http://127.0.0.1:8808');
     expect(metadataDocument(guard, { host })?.resource).toBe(resource);
     expect(guard.ours.has(resource)).toBe(true);
   });
 
-  test('has one address where the config says which', () => {
+  test('has one address if the config sets it', () => {
     expect(basesOf({ publicUrl: 'HTTPS://Mcp.Example:443/' }, 'http://127.0.0.1:8808')).toEqual([
       'https://mcp.example',
     ]);

@@ -20,7 +20,7 @@ describe('credentials are found', () => {
       expected: { kind: 'bearer', text: 'a.b-c_~+/==' },
     },
     {
-      name: 'whatever the letters of scheme and name',
+      name: 'in any case of scheme and name',
       headers: [['AUTHORIZATION', 'bEARER   t']],
       expected: { kind: 'bearer', text: 't' },
     },
@@ -47,7 +47,7 @@ describe('credentials are found', () => {
       expected: { kind: 'none' },
     },
     {
-      name: 'beside a scheme for somebody else',
+      name: 'beside another scheme',
       headers: [
         ['Authorization', 'Basic eDp5'],
         ['x-access-key', 'k'],
@@ -62,7 +62,7 @@ describe('credentials are found', () => {
 describe('credentials are refused', () => {
   const rows: { name: string; headers: Pairs; url?: string; expected: string }[] = [
     { name: 'an empty bearer', headers: [['Authorization', 'Bearer']], expected: 'token_invalid' },
-    { name: 'a bearer of two words', headers: [['Authorization', 'Bearer a b']], expected: 'token_invalid' },
+    { name: 'a bearer with a space', headers: [['Authorization', 'Bearer a b']], expected: 'token_invalid' },
     { name: 'bytes that no token has', headers: [['Authorization', 'Bearer a,b']], expected: 'token_invalid' },
     { name: 'letters beyond ASCII', headers: [['Authorization', 'Bearer \u00e9']], expected: 'token_invalid' },
     {
@@ -74,7 +74,7 @@ describe('credentials are refused', () => {
       expected: 'credentials_ambiguous',
     },
     {
-      name: 'Authorization twice, once for somebody else',
+      name: 'Authorization twice, once with another scheme',
       headers: [
         ['Authorization', 'Basic a'],
         ['authorization', 'Bearer b'],

@@ -62,7 +62,7 @@ function expectRefusal(outcome: unknown, about: RefusedRequest): void {
   expect(headers['WWW-Authenticate']).toMatch(/^Bearer [\x20-\x7e]+$/);
 }
 
-describe('nobody gets in with', () => {
+describe('access is denied with', () => {
   test('any headers and any address', async () => {
     const name = fc.oneof(fc.constantFrom('authorization', 'Authorization', 'x-access-key', 'X-ACCESS-KEY'), latin1);
     const value = fc.oneof(
@@ -86,7 +86,7 @@ describe('nobody gets in with', () => {
     );
   });
 
-  test('a good token or key with anything changed', async () => {
+  test('a valid token or key with any change', async () => {
     const place = fc.nat(2000);
     const change = fc.constantFrom('A', 'b', '0', '.', '-', '_', '=', '');
     await fc.assert(
@@ -101,7 +101,7 @@ describe('nobody gets in with', () => {
     );
   });
 
-  test('parts that are each some JSON, or none', async () => {
+  test('parts that are each any JSON, or not JSON', async () => {
     const part = fc.oneof(
       awkwardJson.map((value) => Buffer.from(JSON.stringify(value)).toString('base64url')),
       fc.base64String().map((text) => text.replaceAll(/[+/=]/g, '_')),
@@ -143,7 +143,7 @@ test('claims of any kind, rightly signed, give a principal or a named failure', 
 describe('audiences', () => {
   const ours = audiences([resource]);
 
-  test('of any kind are ours, or are not', () => {
+  test('of any kind are accepted or rejected', () => {
     holds(
       fc.property(fc.oneof(awkwardJson, fc.webUrl(), latin1), (aud) => {
         expect([undefined, 'audience_missing', 'audience_mismatch']).toContain(

@@ -43,18 +43,18 @@ async function who(outcome: Identified): Promise<string> {
   return settled instanceof Failure ? settled.reason : settled.key;
 }
 
-describe('who is calling', () => {
-  test('is the local one where the endpoint is open, whatever is presented', () => {
+describe('the caller', () => {
+  test('is the local principal at an open endpoint, whatever it presents', () => {
     expect(identity.identify(bearer('garbage'), { kind: 'open' })).toMatchObject({ key: 'local', scopes: 'all' });
   });
 
-  test('is whoever the key says, at once, in every place that the endpoint has', () => {
+  test('is the principal of the key, immediately, in every place that the endpoint accepts', () => {
     for (const carrier of [bearer(key), carrying([['X-Access-Key', key]]), carrying([], `/mcp?key=${key}`)]) {
       expect(identity.identify(carrier, both)).toMatchObject({ key: bob });
     }
   });
 
-  test('is whoever the token says: later at first, then at once', async () => {
+  test('is the principal of the token: asynchronously at first, then immediately', async () => {
     const carrier = bearer(await issuer.sign());
     expect(identity.identify(carrier, both)).toBeInstanceOf(Promise);
     expect(await who(identity.identify(carrier, both))).toBe(alice);
@@ -74,7 +74,7 @@ describe('who is calling', () => {
     expect(await who(identity.identify(carrier, both))).toBe(alice);
   });
 
-  test('is not known from what the endpoint does not take', async () => {
+  test('is not identified by credentials that the endpoint does not accept', async () => {
     const token = await issuer.sign();
     expect(await who(identity.identify(bearer(token), keysOnly))).toBe('key_unknown');
     expect(await who(identity.identify(bearer(key), tokensOnly))).toBe('key_unknown');
@@ -84,7 +84,7 @@ describe('who is calling', () => {
     expect(issuer.net.asked).toEqual([]);
   });
 
-  test('a key, or what looks like one, is shown to no issuer', async () => {
+  test('a key, or text that looks like one, is sent to no issuer', async () => {
     for (const text of [key, 'bsc_nonsense']) await identity.identify(bearer(text), tokensOnly);
     expect(issuer.net.asked).toEqual([]);
     expect(await who(identity.identify(bearer('opaque'), tokensOnly))).toBe(
@@ -103,7 +103,7 @@ describe('who is calling', () => {
     expect(await who(identity.identify(bearer(await issuer.sign({ aud })), both))).toBe(reason);
   });
 
-  test('goes on being known only while the credentials are good', async () => {
+  test('stays identified only while the credentials are valid', async () => {
     const token = await identity.identify(bearer(await issuer.sign({ exp: issuer.time.seconds + 60 })), both);
     const withKey = await identity.identify(bearer(key), both);
     const open = await identity.identify(bearer('x'), { kind: 'open' });

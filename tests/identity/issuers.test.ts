@@ -2,14 +2,15 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import { discoverJwksUri, metadataAddresses } from '../../src/identity/discovery.ts';
 import { fetchDocument, isSafeAddress } from '../../src/identity/documents.ts';
+import { discoverJwksUri } from '../../src/identity/jwks.ts';
 import { identityLimits } from '../../src/identity/limits.ts';
 import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import type { Verified } from '../../src/identity/verified.ts';
+import { metadataAddresses } from '../../src/oauth/well-known.ts';
 import { issuerSettings, issuerUrl, resource, signer, TestIssuer, TestNet, TestTime } from './support.ts';
 
-describe('an issuer is looked for', () => {
+describe('an issuer is looked up', () => {
   test.each([
     {
       issuer: 'https://as.example',
@@ -33,7 +34,7 @@ describe('an issuer is looked for', () => {
     { name: 'at the first place', pages: [good], found: good.jwks_uri },
     { name: 'at the last place', pages: [404, 404, good], found: good.jwks_uri },
     {
-      name: 'behind one that speaks for somebody else',
+      name: 'behind one that names another issuer',
       pages: [{ ...good, issuer: 'https://as.example' }, good],
       found: good.jwks_uri,
     },
@@ -46,10 +47,10 @@ describe('an issuer is looked for', () => {
     {
       name: 'without keys',
       pages: [404, 404, { issuer: good.issuer }],
-      found: 'IssuerError: the metadata names no keys',
+      found: 'IssuerError: the metadata has no jwks_uri',
     },
     {
-      name: 'with keys on an open line',
+      name: 'with keys over plain http',
       pages: [404, 404, { ...good, jwks_uri: 'http://keys.example/jwks' }],
       found: 'IssuerError: the keys are at an address that is not safe',
     },
@@ -83,7 +84,7 @@ test.each([
   { address: '', safe: false },
 ])('$address is safe: $safe', ({ address, safe }) => expect(isSafeAddress(address)).toBe(safe));
 
-describe('a document over a real line', () => {
+describe('a document over a real connection', () => {
   async function fetchFrom(listener: RequestListener, time = new TestTime(), meanwhile?: () => Promise<void>) {
     const server = createServer(listener);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -118,7 +119,7 @@ describe('a document over a real line', () => {
       await arrived;
       time.move(identityLimits.issuerMs);
     };
-    expect(await fetchFrom(listener, time, late)).toBe('IssuerError: no answer in time');
+    expect(await fetchFrom(listener, time, late)).toBe('IssuerError: no response in time');
   });
 
   test('is not read beyond the limit', async () => {
@@ -140,7 +141,7 @@ describe('a document over a real line', () => {
     expect(await fetchFrom(listener)).toBe('IssuerError: no connection');
   });
 
-  test('is not asked for over an open line', async () => {
+  test('is not fetched over plain http', async () => {
     const net = new TestNet();
     const outcome = fetchDocument('http://x.example/', { fetch: net.fetch, time: new TestTime() });
     await expect(outcome).rejects.toThrow('neither https');
@@ -148,7 +149,7 @@ describe('a document over a real line', () => {
   });
 });
 
-describe('a token that only its issuer can read', () => {
+describe('an opaque token', () => {
   const url = `${issuerUrl}/introspect`;
   const introspection = { url, clientId: 'gate way', clientSecret: 's:cret' };
 
@@ -162,7 +163,7 @@ describe('a token that only its issuer can read', () => {
     outcome instanceof Failure ? `${outcome.reason}: ${outcome.message}` : outcome.principal.key;
   const active = { active: true, sub: 'alice', aud: resource, scope: 'a b', exp: Date.UTC(2027, 0) / 1000 };
 
-  test('is asked about, with our own credentials', async () => {
+  test('is introspected with our own credentials', async () => {
     const { issuer, tokens } = await setUp(active);
     const verified = await tokens.verify('opaque');
     if (verified instanceof Failure) throw verified;
@@ -175,14 +176,14 @@ describe('a token that only its issuer can read', () => {
   test.each([
     { name: 'is not active', answer: { active: false }, reason: 'token_invalid: The token is not active' },
     {
-      name: 'is active in other words',
+      name: 'is active in another spelling',
       answer: { ...active, active: 'true' },
       reason: 'token_invalid: The token is not active',
     },
     {
       name: 'is of another issuer',
       answer: { ...active, iss: 'https://x.example' },
-      reason: 'token_invalid: The issuer is not known here',
+      reason: 'token_invalid: The issuer of the token is not configured',
     },
     { name: 'has expired all the same', answer: { ...active, exp: 1 }, reason: 'token_expired: The token has expired' },
     {
@@ -198,21 +199,25 @@ describe('a token that only its issuer can read', () => {
     {
       name: 'is bound to a key',
       answer: { ...active, cnf: {} },
-      reason: 'token_invalid: The token is bound to a key that cannot be checked here',
+      reason: 'token_invalid: The token is bound to a key, which the gateway cannot check',
     },
-    { name: 'is nobody’s', answer: { active: true }, reason: 'token_invalid: The token names no subject' },
+    { name: 'has no subject', answer: { active: true }, reason: 'token_invalid: The token has no subject' },
     {
-      name: 'cannot be asked about',
+      name: 'cannot be introspected',
       answer: 500,
       reason: 'issuer_unavailable: The token cannot be checked at the moment',
     },
-    { name: 'gets nonsense', answer: '[]', reason: 'issuer_unavailable: The token cannot be checked at the moment' },
+    {
+      name: 'gets an invalid answer',
+      answer: '[]',
+      reason: 'issuer_unavailable: The token cannot be checked at the moment',
+    },
   ])('and $name is refused', async ({ answer, reason }) => {
     const { tokens } = await setUp(answer);
     expect(reasonOf(await tokens.verify('opaque'))).toBe(reason);
   });
 
-  test('is asked about again while it is in use, and ends when it was revoked', async () => {
+  test('is introspected again while it is in use, and ends when it was revoked', async () => {
     let answer: unknown = { active: true, sub: 'alice' };
     const { issuer, tokens } = await setUp(() => answer);
     const verified = await tokens.verify('opaque');
@@ -230,9 +235,9 @@ describe('a token that only its issuer can read', () => {
     expect(tokens.stillGood(verified.principal)).toBe(false);
   });
 
-  test('is shown to nobody where it says that it is somebody else’s', async () => {
+  test('is not sent to an issuer that it does not name', async () => {
     const { issuer, tokens } = await setUp(active);
-    expect(reasonOf(await tokens.verify(await issuer.sign({ iss: 'https://x.example' })))).toMatch('not known here');
+    expect(reasonOf(await tokens.verify(await issuer.sign({ iss: 'https://x.example' })))).toMatch('not configured');
     expect(issuer.net.asked).toEqual([]);
   });
 

@@ -32,7 +32,7 @@ const command = () => ({
 const open = () => new Keys({ file: keyFileAt(file), time, warn: () => undefined });
 
 describe('bascule key', () => {
-  test('new makes a key that opens the door, says it once, and only its owner can read the file', () => {
+  test('new creates a valid key, prints it once, and makes the file readable by its owner only', () => {
     newKey('alice', { scopes: ['mcp:read', 'mcp:read'], expires: '90d' }, command());
     const [key] = said;
     expect(said).toHaveLength(1);
@@ -58,13 +58,13 @@ describe('bascule key', () => {
     for (const key of keys) expect(said.join()).not.toContain(key.slice(17));
   });
 
-  test('list of nothing says so', () => {
+  test('list of an empty file prints a message', () => {
     listKeys(command());
     expect(said).toEqual([]);
     expect(remarks).toHaveLength(1);
   });
 
-  test('revoke takes one key by its id, and all of a name', () => {
+  test('revoke removes one key by its id, and all keys of a name', () => {
     for (const name of ['alice', 'alice', 'bob']) newKey(name, {}, command());
     const [first, second, third] = said.splice(0) as [string, string, string];
     const keys = open();
@@ -79,12 +79,12 @@ describe('bascule key', () => {
   });
 
   const refused = [
-    { name: 'a name that is none', attempt: () => newKey('a b', {}, command()) },
-    { name: 'a scope that is none', attempt: () => newKey('a', { scopes: ['x y'] }, command()) },
+    { name: 'an invalid name', attempt: () => newKey('a b', {}, command()) },
+    { name: 'an invalid scope', attempt: () => newKey('a', { scopes: ['x y'] }, command()) },
     { name: 'a time that is over', attempt: () => newKey('a', { expires: '2020-01-01' }, command()) },
-    { name: 'a time that is none', attempt: () => newKey('a', { expires: 'soon' }, command()) },
+    { name: 'an invalid time', attempt: () => newKey('a', { expires: 'soon' }, command()) },
     { name: 'a number without a unit', attempt: () => newKey('a', { expires: '90' }, command()) },
-    { name: 'revoking what is not there', attempt: () => revokeKey('carol', command()) },
+    { name: 'revoking an unknown key', attempt: () => revokeKey('carol', command()) },
   ];
   test.each(refused)('refuses $name, and leaves the file as it was', ({ attempt }) => {
     newKey('alice', {}, command());
@@ -94,7 +94,7 @@ describe('bascule key', () => {
     expect(readdirSync(directory)).toEqual(['keys.json']);
   });
 
-  test('blames what was asked for, not the file', () => {
+  test('blames the arguments, not the file', () => {
     const attempts = [
       () => newKey('bad name!', {}, command()),
       () => newKey('a', { scopes: ['x y'] }, command()),
@@ -104,13 +104,13 @@ describe('bascule key', () => {
     expect(attempts[0]).toThrow('`bad name!` cannot be the name of a key');
   });
 
-  test('touches neither a broken file nor one that somebody else is changing', () => {
+  test('changes neither a broken file nor one that another process is changing', () => {
     writeFileSync(file, 'mine');
     expect(() => newKey('alice', {}, command())).toThrow('it is not JSON');
     expect(readFileSync(file, 'utf8')).toBe('mine');
     rmSync(file);
     writeFileSync(`${file}.new`, '');
-    expect(() => newKey('alice', {}, command())).toThrow('somebody else is changing it');
+    expect(() => newKey('alice', {}, command())).toThrow('another process is changing it');
     expect(readdirSync(directory)).toEqual(['keys.json.new']);
   });
 });

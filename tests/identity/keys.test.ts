@@ -53,7 +53,7 @@ function outcome(keys: Keys, key: string): string {
 }
 
 describe('a key', () => {
-  test('makes the principal of its name, with its scopes', () => {
+  test('authenticates the principal of its name, with its scopes', () => {
     const desk = new Desk();
     const key = desk.make('team-blue', { scopes: ['mcp:read', 'mcp:write'] });
     expect(desk.open().find(key)).toMatchObject({
@@ -64,7 +64,7 @@ describe('a key', () => {
     });
   });
 
-  test('takes over from another of the same name', () => {
+  test('replaces another of the same name', () => {
     const desk = new Desk();
     const old = desk.make('alice');
     const young = desk.make('alice');
@@ -73,7 +73,7 @@ describe('a key', () => {
     expect(old).not.toBe(young);
   });
 
-  test('is not in the file, nor is anything that opens the door', () => {
+  test('is not in the file, nor is anything that authenticates', () => {
     const desk = new Desk();
     const key = desk.make('alice');
     const secret = key.split('_').slice(2).join('_');
@@ -96,7 +96,7 @@ describe('a key', () => {
     for (const text of wrong) expect(outcome(keys, text)).toBe('key_unknown');
   });
 
-  test('ends when its time is over, and says so only to whoever has it', () => {
+  test('expires, and only its holder is told', () => {
     const desk = new Desk();
     const key = desk.make('alice', { expiresAt: desk.time.now() + 1000 });
     const keys = desk.open();
@@ -113,7 +113,7 @@ describe('a key', () => {
 });
 
 describe('the key file', () => {
-  test('is read again when it changes, and not otherwise', () => {
+  test('is read again only when it changes', () => {
     const desk = new Desk();
     const alice = desk.make('alice');
     const keys = desk.open();
@@ -141,7 +141,7 @@ describe('the key file', () => {
     { name: 'nothing', break: () => '' },
     { name: 'a member too many', break: (text: string) => text.replace('"version"', '"extra": 1, "version"') },
     { name: 'another version', break: (text: string) => text.replace('"version": 1', '"version": 2') },
-    { name: 'a date that is none', break: (text: string) => text.replace(/"created": "[^"]*"/, '"created": "soon"') },
+    { name: 'an invalid date', break: (text: string) => text.replace(/"created": "[^"]*"/, '"created": "soon"') },
     {
       name: 'one id twice',
       break: (text: string) => {
@@ -151,7 +151,7 @@ describe('the key file', () => {
     },
     { name: 'far too much', break: () => ' '.repeat(5 * 1024 * 1024) },
   ];
-  test.each(brokenOnes)('that is broken ($name) changes nothing, and is told once', ({ break: broken }) => {
+  test.each(brokenOnes)('that is broken ($name) changes nothing, and is reported once', ({ break: broken }) => {
     const desk = new Desk();
     const key = desk.make('alice');
     const keys = desk.open();
@@ -160,14 +160,14 @@ describe('the key file', () => {
     keys.reload();
     expect(outcome(keys, key)).toBe('["key","alice"]');
     expect(desk.warnings).toHaveLength(1);
-    expect(desk.warnings[0]).toContain('stay as they were');
+    expect(desk.warnings[0]).toContain('the keys from the last successful read stay valid');
     expect(desk.warnings[0]).not.toContain(desk.file!.keys[0]!.hash);
     const bob = desk.make('bob');
     keys.reload();
     expect(outcome(keys, bob)).toBe('["key","bob"]');
   });
 
-  test('that is not there yet lets nobody in until it is', () => {
+  test('that does not exist yet admits no one until it does', () => {
     const desk = new Desk();
     const keys = desk.open();
     expect(desk.warnings).toHaveLength(1);
@@ -177,7 +177,7 @@ describe('the key file', () => {
     expect(outcome(keys, key)).toBe('["key","alice"]');
   });
 
-  test('that is taken away takes its keys with it', () => {
+  test('that is removed removes its keys', () => {
     const desk = new Desk();
     const key = desk.make('alice');
     const keys = desk.open();
@@ -187,7 +187,7 @@ describe('the key file', () => {
     expect(desk.warnings).toHaveLength(1);
   });
 
-  test('that cannot be looked at changes nothing', () => {
+  test('that cannot be read changes nothing', () => {
     const time = new TestTime();
     const warnings: unknown[] = [];
     const file = {

@@ -22,9 +22,9 @@ const erase = { method: 'tools/call', tool: 'erase' };
 describe('scopes', () => {
   const rows = [
     { name: 'an endpoint needs its own', held: [], operation: undefined, missing: ['mcp'] },
-    { name: 'what is held is enough', held: ['mcp'], operation: undefined, missing: [] },
+    { name: 'a superset is enough', held: ['mcp'], operation: undefined, missing: [] },
     {
-      name: 'everything is told at once',
+      name: 'all missing scopes are reported at once',
       held: [],
       operation: erase,
       missing: ['mcp', 'mcp:write', 'mcp:admin', 'disk'],
@@ -36,14 +36,14 @@ describe('scopes', () => {
       missing: ['disk'],
     },
     {
-      name: 'a narrower scope stands for nothing',
+      name: 'a narrower scope does not imply a wider one',
       held: ['mcp:read'],
       operation: { method: 'tools/call' },
       missing: ['mcp:write'],
     },
     { name: 'circles end', held: ['a'], operation: undefined, missing: ['mcp'] },
     {
-      name: 'names of the language mean nothing',
+      name: 'property names of the language mean nothing',
       held: ['mcp'],
       operation: { method: 'constructor', tool: '__proto__' },
       missing: [],
@@ -58,7 +58,7 @@ describe('scopes', () => {
     }
   });
 
-  test('whoever runs the gateway lacks nothing', () => {
+  test('the local principal lacks no scope', () => {
     expect(rules.check(localPrincipal(), erase)).toBeUndefined();
   });
 });

@@ -2,8 +2,7 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { buildGuard, type GuardedAuth } from '../../src/identity/auth-metadata.ts';
 import type { Carrier } from '../../src/identity/credentials.ts';
-import type { IssuerPorts } from '../../src/identity/documents.ts';
-import type { Fetch, FetchInit } from '../../src/identity/ports.ts';
+import type { Fetch, FetchInit, IssuerPorts } from '../../src/identity/documents.ts';
 import { Hierarchy } from '../../src/identity/scopes.ts';
 import { algorithms, type GuardedSettings, type IssuerSettings } from '../../src/identity/settings.ts';
 import type { WallClock } from '../../src/observe/ports.ts';

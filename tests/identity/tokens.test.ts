@@ -33,7 +33,7 @@ async function reasonOf(outcome: Verified | Failure | Promise<Verified | Failure
 const alice = `["token","${issuerUrl}","alice"]`;
 
 describe('a token', () => {
-  test('makes a principal of issuer and subject, with scopes, claims and an end', async () => {
+  test('gives a principal of issuer and subject, with scopes, claims and expiry', async () => {
     const { issuer, tokens } = setUp();
     const verified = await tokens.verify(await issuer.sign({ client_id: 'app', groups: { a: ['b'] } }));
     if (verified instanceof Failure) throw verified;
@@ -64,7 +64,7 @@ describe('a token', () => {
       key: `["client","${issuerUrl}","app"]`,
     },
   ];
-  test.each(accepted)('$name is taken', async ({ claims, header, key }) => {
+  test.each(accepted)('$name is accepted', async ({ claims, header, key }) => {
     const { issuer, tokens } = setUp();
     expect(await reasonOf(tokens.verify(await issuer.sign({ ...claims }, first, header)))).toBe(key ?? alice);
   });
@@ -99,22 +99,22 @@ describe('a token', () => {
     {
       name: 'of another issuer',
       claims: { iss: 'https://evil.example' },
-      reason: 'token_invalid: The issuer is not known here',
+      reason: 'token_invalid: The issuer of the token is not configured',
     },
     {
       name: 'of an issuer in another spelling',
       claims: { iss: `${issuerUrl}/` },
-      reason: 'token_invalid: The issuer is not known here',
+      reason: 'token_invalid: The issuer of the token is not configured',
     },
     { name: 'of no issuer', claims: { iss: undefined }, reason: 'token_invalid: The token is malformed' },
-    { name: 'of nobody', claims: { sub: undefined }, reason: 'token_invalid: The token names no subject' },
-    { name: 'of an empty subject', claims: { sub: '' }, reason: 'token_invalid: The token names no subject' },
-    { name: 'of a subject that is no text', claims: { sub: 7 }, reason: 'token_invalid: The token names no subject' },
+    { name: 'without a subject', claims: { sub: undefined }, reason: 'token_invalid: The token has no subject' },
+    { name: 'of an empty subject', claims: { sub: '' }, reason: 'token_invalid: The token has no subject' },
+    { name: 'of a subject that is no text', claims: { sub: 7 }, reason: 'token_invalid: The token has no subject' },
     { name: 'of another type', header: { typ: 'logout+jwt' }, reason: 'token_invalid: The token is of another type' },
     {
       name: 'bound to a key',
       claims: { cnf: { jkt: 'x' } },
-      reason: 'token_invalid: The token is bound to a key that cannot be checked here',
+      reason: 'token_invalid: The token is bound to a key, which the gateway cannot check',
     },
     {
       name: 'with an extension that must be understood',
@@ -122,7 +122,7 @@ describe('a token', () => {
       reason: 'token_invalid: The token is malformed',
     },
     {
-      name: 'signed by a stranger under a known name',
+      name: 'signed by another key under a known key id',
       by: () => stranger,
       reason: 'token_invalid: The signature is not valid',
     },
@@ -158,7 +158,7 @@ describe('a token', () => {
     );
   });
 
-  test('that names no key is tried with those that fit', async () => {
+  test('without a key id is tried with the keys that fit', async () => {
     const { issuer, tokens } = setUp({}, [first, second]);
     expect(await reasonOf(tokens.verify(await issuer.sign({}, second, { kid: undefined })))).toBe(alice);
     expect(await reasonOf(tokens.verify(await issuer.sign({}, stranger, { kid: undefined })))).toBe(
@@ -173,8 +173,8 @@ function forged(claims: object, header: object = {}): string {
   return `${part({ alg: 'ES256', kid: 'one', ...header })}.${part(claims)}.${Buffer.alloc(64).toString('base64url')}`;
 }
 
-describe('what is known about a token', () => {
-  test('is answered at once, for as long as the limit says', async () => {
+describe('the cache of verified tokens', () => {
+  test('answers immediately, for as long as the limit says', async () => {
     const { issuer, tokens } = setUp();
     const token = await issuer.sign();
     const verified = await tokens.verify(token);
@@ -207,7 +207,7 @@ describe('what is known about a token', () => {
     expect(tokens.verify(token)).toBeInstanceOf(Promise);
   });
 
-  test('is found out once, however many ask', async () => {
+  test('verifies a token once for many concurrent requests', async () => {
     const { issuer, tokens } = setUp();
     const token = await issuer.sign();
     const outcomes = await Promise.all([tokens.verify(token), tokens.verify(token), tokens.verify(token)]);
@@ -237,7 +237,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.keyFetches).toBe(2);
   });
 
-  test('are forgotten with their edition: a key that was withdrawn opens nothing', async () => {
+  test('are forgotten with their edition: a withdrawn key verifies nothing', async () => {
     const { issuer, tokens } = setUp({}, [first, second]);
     await tokens.verify(await issuer.sign());
     issuer.signers = [second];
@@ -258,7 +258,7 @@ describe('the keys of an issuer', () => {
     expect(await reasonOf(tokens.verify(await issuer.sign({ jti: 3 })))).toBe(alice);
   });
 
-  test('that cannot be had are not asked for with every token', async () => {
+  test('that are unavailable are not fetched for every token', async () => {
     const { issuer, tokens } = setUp();
     issuer.net.serve(`${issuerUrl}/jwks`, 503);
     for (let jti = 0; jti < 5; jti += 1) {
@@ -282,7 +282,7 @@ describe('the keys of an issuer', () => {
     { name: 'an endless document', page: ' '.repeat(300 * 1024) },
     { name: 'a list', page: [] },
   ];
-  test.each(unusable)('that are $name are none', async ({ page }) => {
+  test.each(unusable)('that are $name are not used', async ({ page }) => {
     const { issuer, tokens } = setUp();
     issuer.net.serve(`${issuerUrl}/jwks`, page);
     expect(await reasonOf(tokens.verify(await issuer.sign()))).toMatch(/^issuer_unavailable/);

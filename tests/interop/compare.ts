@@ -5,7 +5,9 @@ import { labelOf } from './steps.ts';
 
 /** One place where the transcripts differ. `undefined`: that side has nothing there. */
 export interface Deviation {
-  /** `connected.capabilities.tools`, `tools/call echo {...}.result.content.0.text`, `heard.notifications/message.0.data` */
+  /**
+   * `connected.capabilities.tools`, `tools/call echo {...}.result.content.0.text`, `heard.notifications/message.0.data`
+   */
   readonly path: string;
   readonly direct: unknown;
   readonly through: unknown;

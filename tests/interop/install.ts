@@ -1,4 +1,7 @@
-/** Installs other people's software into `.cache/`: each set once, one at a time, from the registries that the tools know. */
+/**
+ * Installs other people's software into `.cache/`: each set once, one at a time, from the registries that the tools
+ * know.
+ */
 import { spawn } from 'node:child_process';
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';

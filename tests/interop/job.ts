@@ -1,4 +1,7 @@
-/** What a driver program is told (a JSON file, named by its only argument) and what it prints (the last line of its output). */
+/**
+ * What a driver program is told (a JSON file, named by its only argument) and what it prints (the last line of its
+ * output).
+ */
 
 /** `auto`: the newest that both sides have. A driver whose library has one era only ignores it. */
 export type Era = 'legacy' | 'modern' | 'auto';
@@ -27,7 +30,9 @@ export interface Job {
   readonly era: Era;
   readonly steps: readonly Step[];
   readonly answers: Answers;
-  /** How long the driver listens on after its last step: notifications may come after the result that they belong to. */
+  /**
+   * How long the driver listens on after its last step: notifications may come after the result that they belong to.
+   */
   readonly settleMs: number;
 }
 

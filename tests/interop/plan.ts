@@ -36,8 +36,8 @@ function allPairs(): Cell[] {
 }
 
 /**
- * Every server, over each of its transports, with a reference client of each era over HTTP; and every client, in each of its
- * eras and over each of its transports, with the reference servers.
+ * Every server, over each of its transports, with a reference client of each era over HTTP; and every client, in each
+ * of its eras and over each of its transports, with the reference servers.
  */
 function everybodyOnce(): Cell[] {
   const servers = SERVER_ROWS.filter(({ isLong }) => isLong === undefined);

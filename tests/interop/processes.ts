@@ -17,7 +17,9 @@ const LOOK_AGAIN_MS = 100;
 /** How much of what a failed driver said is shown. */
 const LAST_WORDS = 1_500;
 
-/** What programs get to see of the environment: enough to run, nothing that makes them differ from machine to machine. */
+/**
+ * What programs get to see of the environment: enough to run, nothing that makes them differ from machine to machine.
+ */
 export function environment(home: string): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: home, LANG: 'C.UTF-8', NO_COLOR: '1', PYTHONUNBUFFERED: '1' };
 }

@@ -3,10 +3,10 @@
  *
  *   tsx tests/interop/run.ts [--long] [--only <pattern>] [--jobs <n>]
  *
- * Installs what it needs into `.cache/` (pinned, once), takes a fixed script of operations with each pair of a client and a
- * server, and compares the two transcripts. They are equal, or differ as `differences.ts` allows. What cannot be installed or
- * run is a failure, unless `reasons.ts` has it. Transcripts and logs are in `.cache/results/`.
- * The long form tries all pairs and writes `docs/interop.md`. Needs a built gateway, Python 3.11, Go, and Rust (long form).
+ * Installs what it needs into `.cache/` (pinned, once), takes a fixed script of operations with each pair of a client
+ * and a server, and compares the two transcripts. They are equal, or differ as `differences.ts` allows. What cannot be
+ * installed or run is a failure, unless `reasons.ts` has it. Transcripts and logs are in `.cache/results/`. The long
+ * form tries all pairs and writes `docs/interop.md`. Needs a built gateway, Python 3.11, Go, and Rust (long form).
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -7,7 +7,8 @@ export const CACHE = join(HERE, '.cache');
 
 /**
  * What has to be there before a program can start: one of the sets below, or nothing beyond the project's own
- * `node_modules`. A set is pinned by a file: `python/<venv>.txt`, `npm/package-lock.json`, `go/go.sum`, `rust/Cargo.toml`.
+ * `node_modules`. A set is pinned by a file: `python/<venv>.txt`, `npm/package-lock.json`, `go/go.sum`,
+ * `rust/Cargo.toml`.
  */
 export type Installed = 'project' | 'npm' | 'go' | 'rust' | { readonly venv: string };
 

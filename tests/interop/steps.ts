@@ -1,4 +1,6 @@
-/** The script of operations: for our own programs in every library the same, for other people's servers what they have. */
+/**
+ * The script of operations: for our own programs in every library the same, for other people's servers what they have.
+ */
 import type { Answers, Step } from './job.ts';
 
 export const call = (name: string, args: Readonly<Record<string, unknown>> = {}): Step => ({

@@ -14,7 +14,7 @@ const A_OK = check('a', 'SUCCESS');
 
 describe('a run by itself', () => {
   const cases = [
-    { name: 'that passes what is expected is in order', checks: [A_OK], expected: 1, expect: [] },
+    { name: 'that passes the expected scenarios is in order', checks: [A_OK], expected: 1, expect: [] },
     {
       name: 'deviates when fewer scenarios pass than expected',
       checks: [A_OK],
@@ -66,7 +66,7 @@ describe('a run through the gateway, against the direct one', () => {
       expect: [],
     },
     {
-      name: 'what a failed scenario did not come to is not listed',
+      name: 'a scenario that a failed one did not reach is not listed',
       direct: [A_OK, check('b', 'SUCCESS')],
       through: [check('a', 'FAILURE')],
       expect: [],

@@ -60,7 +60,7 @@ function writerFor(sink: AuditSink, queueBytes?: number) {
 }
 
 describe('records', () => {
-  test('go out in order, those of one turn together', async () => {
+  test('are written in order, those of one event-loop tick together', async () => {
     const held = heldSink();
     const { writer } = writerFor(held.sink);
     for (const name of ['a', 'b']) writer.write(record(name));
@@ -113,7 +113,7 @@ describe('records', () => {
     expect(lost).toHaveLength(2);
   });
 
-  test('are lines that hold what they hold, whatever stands in them', () => {
+  test('are one line each, whatever they contain', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('"\\\u2028\n\ud800'));
     const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined });
     const records = fc.record({
@@ -157,7 +157,7 @@ describe('records', () => {
   });
 });
 
-describe('a file of records', () => {
+describe('a record file', () => {
   const directories: string[] = [];
   afterEach(async () => {
     for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
@@ -168,7 +168,7 @@ describe('a file of records', () => {
     return directory;
   };
 
-  test('is rotated by its size, and the oldest goes', async () => {
+  test('is rotated by its size, and the oldest is deleted', async () => {
     const directory = await newDirectory();
     const path = join(directory, 'a.jsonl');
     const file = new RotatingFile(path, 10, 2);
@@ -190,7 +190,7 @@ describe('a file of records', () => {
     expect(await readFile(path, 'utf8')).toBe('1\n2\n');
   });
 
-  test('that cannot be opened loses its lines and says so', async () => {
+  test('that cannot be opened loses its lines and reports it', async () => {
     const file = new RotatingFile(join(await newDirectory(), 'no', 'a.jsonl'), 100, 1);
     await expect(file.write('x\n')).rejects.toThrow('ENOENT');
   });
@@ -205,10 +205,10 @@ test('records never go to the stdout that the protocol is on', async () => {
   expect(String(streams.stdout.read())).toBe('y\n');
 });
 
-describe('a stream whose reader went away', () => {
+describe('a stream whose reader disconnected', () => {
   const broken = () => new Writable({ write: (_chunk, _encoding, done) => done(new Error('write EPIPE')) });
 
-  test('loses its lines and says so', async () => {
+  test('loses its lines and reports it', async () => {
     const stderr = broken();
     const { writer, lost } = writerFor(auditSink({ kind: 'stderr' }, { stdout: new PassThrough(), stderr }, false));
     writer.write(record('a'));
@@ -216,7 +216,7 @@ describe('a stream whose reader went away', () => {
     expect(lost).toEqual(['1 failed']);
   });
 
-  test('is listened to once, however many sinks there were', () => {
+  test('has one error listener, however many sinks there were', () => {
     const stderr = broken();
     for (let i = 0; i < 3; i++) auditSink({ kind: 'stderr' }, { stdout: new PassThrough(), stderr }, false);
     expect(stderr.listenerCount('error')).toBe(1);

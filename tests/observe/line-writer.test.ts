@@ -28,7 +28,7 @@ function writerOn(stream: LineStream, queueBytes: number) {
 }
 
 describe('a line writer', () => {
-  test('writes the first line at once, and the lines that waited together', () => {
+  test('writes the first line immediately, and queued lines together', () => {
     const { stream, written, settle } = heldStream();
     const { writer } = writerOn(stream, 100);
     for (const line of ['a\n', 'b\n', 'c\n']) writer.write(line);
@@ -37,7 +37,7 @@ describe('a line writer', () => {
     expect(written).toEqual(['a\n', 'b\nc\n']);
   });
 
-  test('drops the lines beyond its bound, and tells their number behind those that waited', () => {
+  test('drops the lines beyond its bound, and writes their number behind the queued ones', () => {
     const { stream, written, settle } = heldStream();
     const { writer, dropped } = writerOn(stream, 6);
     for (const line of ['a\n', 'b\n', 'c\n', 'd\n', 'e\n']) writer.write(line);
@@ -49,7 +49,7 @@ describe('a line writer', () => {
     expect(written.at(-1)).toBe('f\n');
   });
 
-  test('counts lines that a failed write lost, and tells their number with the next line', () => {
+  test('counts lines that a failed write lost, and writes their number with the next line', () => {
     const { stream, written, settle } = heldStream();
     const { writer } = writerOn(stream, 100);
     writer.write('a\n');

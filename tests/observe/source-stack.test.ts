@@ -30,7 +30,7 @@ describe('a stack trace in the log', () => {
     expect(sourceStack(error)).toBe(error.stack);
   });
 
-  test('of what is no error is its text', () => {
+  test('of a value that is no error is its text', () => {
     expect([sourceStack('a'), sourceStack(undefined)]).toEqual(['a', 'undefined']);
   });
 });

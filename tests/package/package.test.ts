@@ -34,7 +34,7 @@ describe('the lock file', () => {
 });
 
 describe('the bundle', () => {
-  it('imports nothing but Node and the dependencies of the package', () => {
+  it('imports only Node and the dependencies of the package', () => {
     const { dependencies } = readJson<{ readonly dependencies: Readonly<Record<string, string>> }>('package.json');
     const dist = join(dirname(dirname(builtProgram())), 'dist');
     const imported = new Set<string>();

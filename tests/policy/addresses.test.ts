@@ -26,12 +26,12 @@ describe('an address is ambiguous', () => {
     { name: 'with a percent sign in the host', uri: 'http://%65xample/' },
     { name: 'with a long form of an IPv6 address', uri: 'http://[0:0:0:0:0:0:0:1]/' },
     { name: 'with a zero before the port', uri: 'http://host:080/' },
-    { name: 'with a port that is none', uri: 'note://host:abc/' },
+    { name: 'with an invalid port', uri: 'note://host:abc/' },
     { name: 'with a backslash before an @', uri: 'http://good\\@evil/' },
     { name: 'with backslashes for slashes', uri: 'http:\\\\host\\x' },
     { name: 'with a drive that has a bar', uri: 'file:///C|/x' },
     { name: 'with a drive for a host', uri: 'file://C:/x' },
-    { name: 'with a host that nobody can parse', uri: 'http://a b/' },
+    { name: 'with a host that cannot be parsed', uri: 'http://a b/' },
     { name: 'with an encoded NUL in its path', uri: 'file:///a%00b' },
     { name: 'with a control character in its path, encoded twice', uri: 'file:///a%250ab' },
     { name: 'that is encoded four times', uri: 'file:///%2525252561' },
@@ -157,7 +157,7 @@ describe('a rule that allows', () => {
     'file:///a%20b',
     'repo://a%2Fb/c%20d',
   ];
-  test.each(plain)('holds for %s, which everybody reads in the same way', (uri) => {
+  test.each(plain)('holds for %s, which has one reading', (uri) => {
     expect(told(policy, read(uri))).toMatch(/^allow/);
   });
 

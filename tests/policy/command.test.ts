@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkPolicy, testPolicy } from '../../src/cli/policy-command.ts';
-import { missingName, outrightNames, review } from '../../src/policy/review.ts';
+import { review } from '../../src/policy/review.ts';
+import { missingName, outrightNames } from '../../src/policy/unmatched-names.ts';
 import { settingsOf, world } from './setup.ts';
 
 const places = { '/mcp': ['files', 'search', 'mail'], '/team/mcp': ['mail'] };
@@ -13,25 +14,25 @@ function remarks(rules: string, more = '') {
 describe('a review', () => {
   const cases: readonly { readonly name: string; readonly rules: string; readonly says: string | undefined }[] = [
     {
-      name: 'nothing to say',
+      name: 'nothing to report',
       rules:
         "- { id: a, effect: allow, on: { tools: ['read_*'] } }\n- { id: d, effect: deny, on: { tools: [read_x] } }",
       says: undefined,
     },
     {
-      name: 'actions and things that never meet',
+      name: 'actions and items that never match',
       rules: '- { id: a, effect: allow, what: [read], on: { tools: [x] } }',
-      says: 'a can never match: nothing that `on` names',
+      says: 'a can never match: read does not apply to anything in `on`',
     },
     {
       name: 'backends that are not behind the endpoint',
       rules: '- { id: a, effect: allow, on: { endpoints: [/team/mcp], backends: [files] } }',
-      says: 'a can never match: none of its backends',
+      says: 'a can never match: none of its endpoints has any of its backends',
     },
     {
       name: 'arguments where there are none',
       rules: '- { id: a, effect: deny, what: [read], with: { arguments: { x: { equals: 1 } } } }',
-      says: 'a looks at arguments',
+      says: 'a tests arguments',
     },
     {
       name: 'a denial that ends at a slash',
@@ -39,7 +40,7 @@ describe('a review', () => {
       says: 'up to the next slash',
     },
     {
-      name: 'leave for what is open',
+      name: 'an allowing rule for what is open',
       rules: '- { id: a, effect: allow, what: [list] }',
       says: 'a allows what needs no rule',
     },
@@ -47,12 +48,12 @@ describe('a review', () => {
       name: 'a wider denial',
       rules:
         "- { id: a, effect: allow, what: [call], who: { groups: [g] }, on: { tools: [x_1] } }\n- { id: d, effect: deny, what: [call, get], on: { tools: ['x*'] } }",
-      says: '`d` denies all',
+      says: '`d` denies everything',
     },
     {
       name: 'a denial of everything',
       rules: '- { id: a, effect: allow }\n- { id: d, effect: deny }',
-      says: '`d` denies all',
+      says: '`d` denies everything',
     },
     {
       name: 'a denial with a condition',
@@ -70,7 +71,7 @@ describe('a review', () => {
       says: undefined,
     },
     {
-      name: 'a denial of some things',
+      name: 'a denial of some items',
       rules: "- { id: a, effect: allow }\n- { id: d, effect: deny, on: { tools: ['*'] } }",
       says: undefined,
     },
@@ -78,7 +79,7 @@ describe('a review', () => {
       name: 'a denial of the same group and scope',
       rules:
         "- { id: a, effect: allow, who: { groups: [g], scopes: [s] } }\n- { id: d, effect: deny, who: { groups: ['g*'] } }",
-      says: '`d` denies all',
+      says: '`d` denies everything',
     },
   ];
   for (const { name, rules, says } of cases) {
@@ -89,14 +90,14 @@ describe('a review', () => {
     });
   }
 
-  test('tells names from patterns', () => {
+  test('distinguishes names from patterns', () => {
     const { rules } = settingsOf("policy: { rules: [{ id: a, effect: deny, on: { tools: [x, 'y\\*', 'z*'] } }] }\n");
     expect(outrightNames(rules[0]!, 'tools')).toEqual([
       { written: 'x', name: 'x' },
       { written: 'y\\*', name: 'y*' },
     ]);
     expect(outrightNames(rules[0]!, 'prompts')).toEqual([]);
-    expect(missingName('y', 'tools')).toBe('names `y`, and there is nothing of that name among the tools');
+    expect(missingName('y', 'tools')).toBe('names `y`, which is not among the tools');
   });
 });
 
@@ -121,12 +122,12 @@ const sample = `policy:
 `;
 
 describe('policy check', () => {
-  test('says what was understood', () => {
+  test('explains the rules', () => {
     const { said, command: given } = command(sample);
     expect(checkPolicy(given)).toBe(0);
     expect(said).toEqual([
-      'The policy is in force: what no rule allows is denied.',
-      'Without a rule go: connect, ping, cancel, progress, notify, list, ask.',
+      'The policy is enforced: everything that no rule allows is denied.',
+      'These actions need no rule: connect, ping, cancel, progress, notify, list, ask.',
       "interns-read: everybody with department sales of the group interns may call or get, tools read_*, of the backend files, where the argument path is like /srv/**, where the argument amount is at most 100, when name != 'read_secret'.",
       'no-deletes: everybody must not do anything, tools *_delete. (Recorded only.)',
       'ci: everybody with the key ci may do anything.',
@@ -134,14 +135,14 @@ describe('policy check', () => {
     ]);
   });
 
-  test('warns, and says where there is no policy', () => {
+  test('warns, and reports a missing policy', () => {
     const warned = command(
       'policy: { mode: audit, open: [], rules: [{ id: a, effect: allow, what: [get], on: { tools: [x] } }] }\n',
     );
     expect(checkPolicy(warned.command)).toBe(0);
     expect(warned.said.slice(0, 2)).toEqual([
-      'The policy is in audit mode: nothing is denied, and what would have been is recorded.',
-      'Nothing goes without a rule.',
+      'The policy is in audit mode: nothing is denied; denials are only recorded.',
+      'Every action needs a rule.',
     ]);
     expect(warned.said.at(-1)).toMatch(/^warning: a can never match/);
     const none = command(undefined);
@@ -169,7 +170,7 @@ describe('policy test', () => {
     expect(run(cases)).toEqual({ code: 0, said: ['6 of 6 cases as expected'] });
   });
 
-  test('names what came out otherwise', () => {
+  test('names the cases with another outcome', () => {
     const cases =
       'cases:\n  - { name: wrong, action: call, tool: x, expect: allow }\n  - { principal: { key: ci }, action: call, tool: y, expect: allow, rule: other }\n';
     expect(run(cases)).toEqual({
@@ -182,12 +183,12 @@ describe('policy test', () => {
     });
   });
 
-  test('asks what the rules say also while they are only watched', () => {
+  test('evaluates the rules also in audit mode', () => {
     const cases = 'cases: [{ action: call, tool: x, expect: deny }]\n';
     expect(run(cases, 'policy: { mode: audit, rules: [] }\n').code).toBe(0);
   });
 
-  test('refuses a file that it cannot use, with the line', () => {
+  test('rejects an invalid file, with the line', () => {
     const { code, said } = run(
       'cases:\n  - { action: cal, expect: deny }\n  - { action: get, tool: x, expect: deny }\n',
     );

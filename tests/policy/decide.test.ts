@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../src/policy/decide.ts';
 import { Permit } from '../../src/policy/mint.ts';
+import { decide } from '../../src/policy/policy.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { call, key, local, policyOf, policyWith, question, read, token, told } from './setup.ts';
 
 describe('a decision', () => {
-  test('without a policy is a permit, and nothing else is looked at', () => {
+  test('without a policy is a permit, and nothing else is evaluated', () => {
     const permit = decide(call('x'), 7);
     expect(permit).toBeInstanceOf(Permit);
     expect(permit).toMatchObject({ holder: 'local', purpose: 'call', generation: 7, ruling: undefined });
@@ -22,7 +22,7 @@ describe('a decision', () => {
     }
   });
 
-  test('can leave nothing open', () => {
+  test('can deny everything', () => {
     const policy = policyOf('policy: { open: [], rules: [{ id: c, effect: allow, what: [connect] }] }\n');
     expect(told(policy, question('connect'))).toBe('allow c');
     expect(told(policy, question('ping'))).toBe('deny');
@@ -79,7 +79,7 @@ const whos: readonly { readonly who: string; readonly meant: readonly Name[] }[]
   { who: "{ scopes: ['mcp:*'], groups: [interns] }", meant: ['alice'] },
 ];
 
-describe('who', () => {
+describe('who in a rule', () => {
   for (const { who, meant } of whos) {
     test(`${who} means ${meant.join(', ') || 'nobody'}`, () => {
       const policy = policyWith(`- { id: r, effect: allow, who: ${who} }`);
@@ -100,7 +100,7 @@ describe('who', () => {
   });
 });
 
-describe('what and on', () => {
+describe('what and on in a rule', () => {
   const policy =
     policyWith(`- { id: tools, effect: allow, what: [call], on: { tools: ['read_*', stat], backends: [files] } }
 - { id: team, effect: allow, what: [call], on: { endpoints: [/team/*], tools: [team_tool] } }
@@ -136,7 +136,7 @@ describe('what and on', () => {
     });
   }
 
-  test('whoever may not use a thing gets neither its completions nor its changes', () => {
+  test('a principal that may not use an item gets neither its completions nor its changes', () => {
     const rules = `- { id: yes, effect: allow }
 - { id: no-read, effect: deny, what: [read], on: { uris: ['file:///x/**'] } }
 - { id: no-get, effect: deny, what: [get], on: { prompts: [p] } }`;
@@ -153,7 +153,7 @@ describe('what and on', () => {
   });
 });
 
-describe('a template that stands for more than somebody may read', () => {
+describe('a template that matches more than the principal may read', () => {
   const template = { kind: 'template', name: 'file:///{+path}' } as const;
   const within = { kind: 'template', name: 'file:///public/{+path}' } as const;
   test.each([
@@ -201,7 +201,7 @@ describe('annotations', () => {
       expected: 'allow reads',
     },
     {
-      name: 'of a tool that changes but does no harm',
+      name: 'of a tool that changes but is not destructive',
       asked: { annotations: { destructiveHint: false } },
       expected: 'allow harmless',
     },
@@ -282,7 +282,7 @@ describe('a test of an argument', () => {
     expect(told(policy, call('x', { arguments: undefined }))).toBe('allow a');
   });
 
-  test('does not see what every object has', () => {
+  test('does not see inherited properties', () => {
     const policy = policyWith('- { id: a, effect: allow, with: { arguments: { toString: { present: true } } } }');
     expect(told(policy, call('x', { arguments: {} }))).toBe('deny');
   });
@@ -331,7 +331,7 @@ describe('a condition', () => {
     });
   }
 
-  test('that fails beside a part that does not hold changes nothing', () => {
+  test('that fails beside a part that does not match changes nothing', () => {
     const policy = policyWith(
       '- { id: d, effect: deny, on: { tools: [y] }, when: arguments.no.such }\n- { id: a, effect: allow }',
     );
@@ -346,7 +346,7 @@ describe('audit mode', () => {
     return { allowed: !(verdict instanceof Denial), ...verdict.ruling };
   };
 
-  test('of the policy denies nothing and says what it would have denied', () => {
+  test('of the policy denies nothing and reports what it would have denied', () => {
     const text =
       'policy: { mode: audit, rules: [{ id: a, effect: allow, on: { tools: [x] } }, { id: d, effect: deny, on: { tools: [y] } }] }\n';
     expect(rulingOf(text, 'x')).toEqual({ allowed: true, generation: 7, rules: ['a'] });
@@ -354,7 +354,7 @@ describe('audit mode', () => {
     expect(rulingOf(text, 'z')).toEqual({ allowed: true, generation: 7, rules: [], wouldDeny: [] });
   });
 
-  test('of a rule decides nothing and says what it would have decided', () => {
+  test('of a rule decides nothing and reports what it would have decided', () => {
     const text =
       'policy: { rules: [{ id: a, effect: allow, on: { tools: [x] } }, { id: d, mode: audit, effect: deny, on: { tools: [x] } }, { id: n, mode: audit, effect: allow, on: { tools: [y] } }] }\n';
     expect(rulingOf(text, 'x')).toEqual({ allowed: true, generation: 7, rules: ['a'], wouldDeny: ['d'] });
@@ -386,7 +386,7 @@ describe('a rule that denies addresses', () => {
     expect(told(policy, read(uri))).toMatch(/^deny /);
   });
 
-  test('does not hold for what is certainly another', () => {
+  test('does not match a URI that is certainly another', () => {
     for (const uri of ['file:///public/x', 'file:///secretsx', 'file:///public/.x', 'https://host/?at=https://x'])
       expect([uri, told(policy, read(uri))]).toEqual([uri, 'allow all']);
   });
@@ -395,7 +395,7 @@ describe('a rule that denies addresses', () => {
     expect(told(policy, call('x', { arguments: { path } }))).toBe('deny etc');
   });
 
-  test('and one that allows holds for none of these spellings', () => {
+  test('and an allowing one matches none of these spellings', () => {
     const open = policyWith("- { id: public, effect: allow, on: { uris: ['file:///public/**'] } }");
     expect(told(open, read('file:///public/x'))).toBe('allow public');
     for (const uri of ['file:///a/../public/x', 'file:///public//x', 'file://localhost/public/x'])
@@ -410,14 +410,14 @@ describe('a condition about a name', () => {
   const open = policyWith(`- { id: begins, effect: allow, when: "name.startsWith('file:///cond/')" }`);
 
   test.each(['FILE:///cond/x', 'file:///%63ond/x', 'file:///a/../cond/x', 'file://localhost/cond/x', 'FILE:///one'])(
-    'cannot say anything of %s, which has several readings',
+    'is undecided about %s, which has several readings',
     (uri) => {
       expect(told(policy, read(uri))).toBe('deny begins is');
       expect(told(open, read(uri))).toBe('deny');
     },
   );
 
-  test('is asked about a name that has one', () => {
+  test('is decided about a name with one reading', () => {
     expect(told(policy, read('file:///cond/x'))).toBe('deny begins');
     expect(told(policy, read('file:///one'))).toBe('deny is');
     expect(told(policy, read('file:///two'))).toBe('allow all');

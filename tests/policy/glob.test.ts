@@ -39,14 +39,14 @@ describe('a pattern', () => {
     });
   }
 
-  test('cannot say of a path that climbs whether it is inside', () => {
+  test('is undecided about a path with dot segments', () => {
     const climbing = ['/srv/../etc', '/srv/..', '/srv/a/..\\b', '/srv/%2e%2e/etc', '/srv/.%2E%2fetc', '/srv/..;/etc'];
     for (const text of climbing) expect([text, glob('/srv/**', 'path').matches(text)]).toEqual([text, undefined]);
     expect(glob('/srv/*/x**', 'path').matches('/srv/../x')).toBeUndefined();
   });
 
   test.each(['/srv/**', '/srv/x', '**.md', '/srv/*/x**', '**srv**', '/home/*'])(
-    'cannot say anything of a path that may lead elsewhere: %s',
+    'is undecided about a path that may lead elsewhere: %s',
     (pattern) => {
       const unclear = [
         '/etc/../srv/x',
@@ -78,18 +78,18 @@ describe('a pattern', () => {
     }
   });
 
-  test('is refused where it means nothing', () => {
+  test('is rejected if it has no meaning', () => {
     expect(compileGlob('', 'name')).toBe('a pattern that is not empty');
     expect(compileGlob('a\\', 'name')).toBe('a character after the backslash');
     expect(compileGlob('a'.repeat(257), 'name')).toBe('a pattern of at most 256 characters');
   });
 
-  test('cannot say anything of a text that would take long', () => {
+  test('is undecided about a text that would take too long', () => {
     expect(glob('a*b*', 'name').matches(`a${'b'.repeat(5_000)}`)).toBeUndefined();
     expect(glob('a*', 'name').matches('a'.repeat(1_000_000))).toBe(true);
   });
 
-  test('does what it says, whatever it is', () => {
+  test('matches as documented, whatever it is', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '?'), maxLength: 8 });
     fc.assert(
       fc.property(letters, letters, fc.constantFrom<GlobStyle>('name', 'path'), (pattern, text, style) => {
@@ -166,7 +166,7 @@ describe('a URI', () => {
     expect(etc.hasAll(readAddress('file:///home/%65').readings)).toBe('no');
   });
 
-  test('template is in a list as far as what comes out of it is', () => {
+  test('template is listed as far as its expansions are', () => {
     const names = new NameSet(['file:///etc/**', 'db:x'], 'path');
     expect(names.hasTemplate('file:///etc/{name}', false)).toBe('yes');
     expect(names.hasTemplate('file:///{+path}', false)).toBe('maybe');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createNames, type NamePolicy } from '../../src/catalog/names.ts';
 import { mergeNamed, mergeResources } from '../../src/catalog/view.ts';
 import type { ThingKind } from '../../src/policy/actions.ts';
-import { compilePolicy } from '../../src/policy/compile.ts';
+import { Policy } from '../../src/policy/policy.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { digest, listOf } from '../catalog/listed.ts';
 import { holds } from '../wire/property.ts';
@@ -45,7 +45,7 @@ const attack = fc.tuple(fc.constantFrom('tool', 'prompt', 'resource'), name, add
 const lists = { tool: 'tools', prompt: 'prompts', resource: 'uris' } as const;
 const actionOf = { tool: 'call', prompt: 'get', resource: 'read' } as const;
 
-test('whatever other backends list, a rule that denies a thing by one of its names holds for it, and hides it', () => {
+test('a denying rule holds for an item under each of its names, and hides it, whatever other backends list', () => {
   holds(
     fc.property(attack, ({ kind, own, written, naming, others }) => {
       fc.pre(literally(written).length <= 256);
@@ -54,7 +54,7 @@ test('whatever other backends list, a rule that denies a thing by one of its nam
         { id: 'all', effect: 'allow' },
         { id: 'no', effect: 'deny', on },
       ];
-      const policy = compilePolicy(settingsOf(JSON.stringify({ policy: { rules } }), world), world, 1);
+      const policy = new Policy(settingsOf(JSON.stringify({ policy: { rules } }), world), world, 1);
       const method = kind === 'resource' ? 'resources/list' : 'tools/list';
       const parts = [[own], ...others].map((keys, at) => listOf(backends[at] ?? '', keys, method));
       const names = createNames(backends, digest);

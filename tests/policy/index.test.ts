@@ -40,7 +40,7 @@ describe('texts in a name', () => {
   });
 });
 
-describe('what a condition needs', () => {
+describe('what a condition reads', () => {
   test.each([
     { text: "name == 'x'", needs: [{ fact: 'name', value: 'x' }] },
     { text: "'x' == name && arguments.n > 1", needs: [{ fact: 'name', value: 'x' }] },

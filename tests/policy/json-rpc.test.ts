@@ -23,11 +23,11 @@ function said(run: (say: (text: string) => void) => number) {
 }
 
 describe('bascule policy', () => {
-  test('check says what rules about methods mean, and which can never match', () => {
+  test('check explains rules about methods, and which can never match', () => {
     const { lines } = said((say) => checkPolicy({ policy: config.policy, places, say }));
     expect(lines).toContain('reads: everybody may rpc, methods get* or list.');
     expect(lines).toContain('pays: everybody may do anything, methods pay, where the argument amount is at most 100.');
-    expect(lines).toContain('warning: all-keys can never allow anything: `no-keys` denies all that it speaks of');
+    expect(lines).toContain('warning: all-keys can never allow anything: `no-keys` denies everything that it matches');
     expect(lines.filter((line) => line.startsWith('warning: odd can never match'))).toHaveLength(1);
     expect(lines.filter((line) => line.startsWith('warning:'))).toHaveLength(2);
   });
@@ -48,12 +48,12 @@ cases:
     expect({ code, lines }).toEqual({ code: 0, lines: ['6 of 6 cases as expected'] });
   });
 
-  test('and refuses those that name another thing', () => {
+  test('and rejects rules that name another kind of item', () => {
     const text = 'cases: [{ action: rpc, endpoint: /rpc, tool: get, expect: deny }]\n';
     const { code, lines } = said((say) =>
       testPolicy({ policy: config.policy, places, say }, { name: 'cases.yaml', text }),
     );
     expect(code).toBe(1);
-    expect(lines.join()).toContain('a case of `rpc` names one thing');
+    expect(lines.join()).toContain('a case of `rpc` must name exactly one item');
   });
 });

@@ -25,7 +25,7 @@ const cases: readonly {
   { name: 'a form with a list', given: object({ type: 'array', items: { type: 'object' } }), strict: 'invalid_params' },
   { name: 'a form with a reference', given: object({ $ref: '#/x' }), strict: 'invalid_params' },
   { name: 'no form at all', given: form('x'), strict: 'invalid_params' },
-  { name: 'a page to visit', given: { form: 'elicitation', params: { mode: 'url', url: 'https://x' } } },
+  { name: 'a URL elicitation', given: { form: 'elicitation', params: { mode: 'url', url: 'https://x' } } },
 ];
 
 describe('a hard denial', () => {
@@ -39,9 +39,9 @@ describe('a hard denial', () => {
   test.each([
     { name: 'the revision that has them', profile: strict, revision: '2025-03-26', expected: undefined },
     { name: 'another', profile: strict, revision: '2025-11-25', expected: 'unsupported_mcp_batch' },
-    { name: 'nobody knows which', profile: strict, revision: undefined, expected: 'unsupported_mcp_batch' },
+    { name: 'an unknown mode', profile: strict, revision: undefined, expected: 'unsupported_mcp_batch' },
     {
-      name: 'the one, where none are let in',
+      name: 'the one, if none are allowed',
       profile: lenient,
       revision: '2025-03-26',
       expected: 'unsupported_mcp_batch',
@@ -54,7 +54,7 @@ describe('a hard denial', () => {
     expect(hardDenial(strict, form('x'))?.row).toMatchObject({ legacy: -32602, modern: -32602 });
   });
 
-  test('of an ask is for those that a backend may not make', () => {
+  test('of a server request covers those that a backend may not send', () => {
     expect(denyAsk({ asks: ['roots'] }, 'sampling')?.reason).toBe('ask_not_supported');
     expect(denyAsk({ asks: ['roots'] }, 'roots')).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compileCondition } from '../../src/config/policy-condition.ts';
 import type { Principal } from '../../src/identity/principal.ts';
 import { actions, type ThingKind, thingsOf, useOf } from '../../src/policy/actions.ts';
-import { compilePolicy } from '../../src/policy/compile.ts';
+import { Policy } from '../../src/policy/policy.ts';
 import type { Condition, PolicySettings, Rule } from '../../src/policy/rules.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { type Case, conditions, expected, spellings, verdict } from './reference.ts';
@@ -143,7 +143,7 @@ describe('any policy', () => {
   test('decides as the plain reading of its rules does', () => {
     fc.assert(
       fc.property(settings, fc.array(asked, { minLength: 1, maxLength: 10 }), (given, cases) => {
-        const policy = compilePolicy(given, world, 3);
+        const policy = new Policy(given, world, 3);
         for (const one of cases) {
           const reached = policy.decide(questionOf(one));
           const { generation, ...ruling } = reached.ruling ?? { generation: undefined, rules: [] };
@@ -155,7 +155,7 @@ describe('any policy', () => {
     );
   });
 
-  test('shows what may be used with some arguments, and nothing else', () => {
+  test('lists only what may be used with some arguments', () => {
     const shown = fc.constantFrom('tool', 'prompt', 'resource').chain((kind) =>
       fc.record({
         principal: fc.constantFrom(...principals),
@@ -168,7 +168,7 @@ describe('any policy', () => {
     );
     fc.assert(
       fc.property(settings, fc.array(shown, { minLength: 1, maxLength: 10 }), (given, entries) => {
-        const policy = compilePolicy(given, world, 3);
+        const policy = new Policy(given, world, 3);
         for (const { principal, endpoint, backend, kind, name: called, annotations } of entries) {
           const thing = { kind: kind as Exclude<ThingKind, 'ask'>, name: called };
           const place = { principal, endpoint, backend };
@@ -191,7 +191,7 @@ describe('any policy', () => {
     );
     fc.assert(
       fc.property(settings, usable, (given, one) => {
-        const policy = compilePolicy(
+        const policy = new Policy(
           { ...given, open: ['list'], rules: given.rules.filter(({ what }) => !what?.includes('list') && what) },
           world,
           3,
@@ -213,7 +213,7 @@ describe('any policy', () => {
         fc.constantFrom(...principals),
         name,
         (given, a, b, called) => {
-          const policy = compilePolicy(given, world, 3);
+          const policy = new Policy(given, world, 3);
           fc.pre(policy.audience(a) === policy.audience(b));
           const thing = { kind: 'tool', name: called } as const;
           const place = { endpoint: '/mcp', backend: 'files', thing };

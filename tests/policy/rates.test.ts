@@ -16,7 +16,7 @@ function setup(...rates: readonly Partial<RateSettings>[]) {
 }
 
 describe('a rate', () => {
-  test('lets a burst through, then one after the other, and says when', () => {
+  test('allows a burst, then one after the other, and says when to retry', () => {
     const { admit, pass } = setup({ perSecond: 2, burst: 3 });
     for (let at = 0; at < 3; at++) expect(admit()).not.toBeInstanceOf(RateExceeded);
     expect(admit()).toEqual(new RateExceeded('r0', 500));
@@ -30,7 +30,7 @@ describe('a rate', () => {
     expect(admit()).toBeInstanceOf(RateExceeded);
   });
 
-  test('is one for each of those it is shared by', () => {
+  test('is separate for each key that it is shared by', () => {
     const { admit } = setup({ perSecond: 1, per: ['principal', 'tool'] });
     expect(admit(call('x'))).not.toBeInstanceOf(RateExceeded);
     expect(admit(call('x'))).toBeInstanceOf(RateExceeded);
@@ -47,7 +47,7 @@ describe('a rate', () => {
     expect(admit()).toEqual(new RateExceeded('r0', 1_000));
   });
 
-  test('is met only by what it speaks of', () => {
+  test('counts only what it matches', () => {
     const { admit } = setup({ perSecond: 1, what: ['call'], on: { tools: ['x*'] }, who: { keys: ['ci'] } });
     const ci = { principal: key('ci') };
     expect(admit(call('x', ci))).not.toBeInstanceOf(RateExceeded);
@@ -67,7 +67,7 @@ test('a limit on addresses is met by every spelling of them', () => {
 });
 
 describe('calls at the same time', () => {
-  test('are as many as the limit says, until one is over', () => {
+  test('are as many as the limit allows, until one is over', () => {
     const { admit } = setup({ concurrent: 2, per: ['backend'] });
     const first = admit();
     admit();
@@ -82,7 +82,7 @@ describe('calls at the same time', () => {
   });
 });
 
-test('what one limit refuses costs nothing with another', () => {
+test('a request that one limit rejects does not count with another', () => {
   const { admit, pass } = setup({ perSecond: 1, burst: 2 }, { concurrent: 1 });
   const first = admit();
   expect(admit()).toEqual(new RateExceeded('r1', 1_000));
@@ -93,7 +93,7 @@ test('what one limit refuses costs nothing with another', () => {
   expect(admit()).toBeInstanceOf(RateExceeded);
 });
 
-test('measures that nobody uses make room', () => {
+test('unused counters make room', () => {
   const { limiter, admit } = setup({ perSecond: 1, per: ['tool'] });
   for (let at = 0; at < 100_100; at++) admit(call(`t${at}`));
   expect(limiter.size).toBe(100_000);

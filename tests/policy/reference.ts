@@ -1,6 +1,6 @@
 /**
- * What a policy means, said as slowly and plainly as possible, for comparison. It shares no code with the policy room: no
- * index, no views, no compiled patterns. Names have `*` alone; URIs are in one spelling.
+ * What a policy means, said as slowly and plainly as possible, for comparison. It shares no code with the policy room:
+ * no index, no views, no compiled patterns. Names have `*` alone; URIs are in one spelling.
  */
 import type { Principal } from '../../src/identity/principal.ts';
 import type { ArgumentTest, PolicySettings, Rule } from '../../src/policy/rules.ts';

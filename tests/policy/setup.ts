@@ -4,9 +4,8 @@ import { readPolicy } from '../../src/config/policy.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../../src/identity/principal.ts';
 import { RPC } from '../../src/policy/actions.ts';
-import { compilePolicy } from '../../src/policy/compile.ts';
 import type { World } from '../../src/policy/match.ts';
-import type { Policy } from '../../src/policy/policy.ts';
+import { Policy } from '../../src/policy/policy.ts';
 import type { PolicyQuestion, Thing } from '../../src/policy/question.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { type MethodRow, methodRow, methods } from '../../src/wire/methods.ts';
@@ -22,7 +21,7 @@ export function settingsOf(text: string, known: World = world) {
 }
 
 export function policyOf(text: string, known: World = world): Policy {
-  return compilePolicy(settingsOf(text, known), known, 7);
+  return new Policy(settingsOf(text, known), known, 7);
 }
 
 /** The rules alone, as a YAML list. */

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../src/exchange/arrival.ts';
 import { UnmatchedNames } from '../../src/policy/unmatched-names.ts';
 import { settingsOf } from './setup.ts';
 
-test('names are sought until they are found or told of, and lists that come later are not looked at', () => {
+test('names are looked up until they are found or reported, and later lists are not read', () => {
   const told: unknown[] = [];
   const endpoint = { path: '/mcp', backends: ['files', 'mail'] } as unknown as Endpoint;
   const policy = settingsOf("policy: { rules: [{ id: r, effect: deny, on: { tools: [x, y, 'z*'] } }] }\n");
@@ -19,7 +19,7 @@ test('names are sought until they are found or told of, and lists that come late
   };
   const view = { places: [place] } as unknown as ListView;
   unmatched.read(endpoint, 'tools', view);
-  expect(told).toEqual(['names `y`, and there is nothing of that name among the tools']);
+  expect(told).toEqual(['names `y`, which is not among the tools']);
   expect(looked).toBe(1);
   unmatched.read(endpoint, 'tools', view);
   expect(told).toHaveLength(1);

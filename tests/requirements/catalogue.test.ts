@@ -16,14 +16,14 @@ describe('the catalogue', () => {
     expect(entries.map(({ id }) => id).filter((id) => !/^[a-z]+(-[a-z]+)*(:[a-z0-9_-]+)+$/.test(id))).toEqual([]);
   });
 
-  it('says everything in whole sentences, no two alike', () => {
+  it('has whole sentences, no two alike', () => {
     const sentences = entries.map(({ requirement }) => requirement.behaviour);
     expect(sentences.filter((sentence) => !/^[^a-z].*\.$/.test(sentence))).toEqual([]);
     const where = entries.map(({ id, requirement }) => `${familyOf(id)} ${requirement.behaviour}`);
     expect(where.filter((sentence, index) => where.indexOf(sentence) !== index)).toEqual([]);
   });
 
-  it('gives a reason wherever it does not hold', () => {
+  it('gives a reason for each row that is not held', () => {
     const empty = entries.filter(({ requirement: { status } }) => 'reason' in status && !status.reason.endsWith('.'));
     expect(empty).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('a declaration', () => {
   });
 });
 
-describe('the page for people', () => {
+describe('the generated page', () => {
   const page = document(catalogue);
 
   it('has every requirement once', () => {
@@ -68,7 +68,7 @@ describe('the page for people', () => {
     expect(wrong.map(({ id }) => id)).toEqual([]);
   });
 
-  it('links to the specification where that asks', () => {
+  it('links to the specification where it has the requirement', () => {
     expect(specUrl('2025-11-25/basic/lifecycle#operation')).toBe(
       'https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation',
     );

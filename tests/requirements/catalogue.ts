@@ -1,25 +1,24 @@
 /**
- * What is asked of Bascule, one row a requirement. The ids of the first part are those that the suites of the official SDKs
- * share; `gateway:` are ours. A row of the first part that is held is held for a client and a backend of one era; what
- * crosses between the eras has rows of its own under `gateway:bridge`.
+ * What is asked of Bascule, one row a requirement. The ids of the first part are those that the suites of the official
+ * SDKs share; `gateway:` are ours. A row of the first part that is held is held for a client and a backend of one era;
+ * what crosses between the eras has rows of its own under `gateway:bridge`.
  */
 import type { Catalogue, Requirement } from './requirement.ts';
-import { asks } from './rows/asks.ts';
 import { auth } from './rows/auth.ts';
 import { features } from './rows/features.ts';
 import { flows } from './rows/flows.ts';
+import { gatewayAccess } from './rows/gateway-access.ts';
 import { gatewayAuthServer } from './rows/gateway-authserver.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
+import { gatewayConnections } from './rows/gateway-connections.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
-import { gatewayLeave } from './rows/gateway-leave.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
-import { gatewayLines } from './rows/gateway-lines.ts';
 import { gatewayLog } from './rows/gateway-log.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
@@ -29,17 +28,21 @@ import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
 import { protocol } from './rows/protocol.ts';
 import { sdk } from './rows/sdk.ts';
+import { serverRequests } from './rows/server-requests.ts';
 import { tasks } from './rows/tasks.ts';
 import { tools } from './rows/tools.ts';
 import { transport } from './rows/transport.ts';
 
-/** In the order of reading. Kept apart from the joined catalogue so that a test can see an id that stands in two of them. */
+/**
+ * In the order of reading. Kept apart from the joined catalogue so that a test can see an id that stands in two of
+ * them.
+ */
 export const groups = {
   lifecycle,
   protocol,
   tools,
   features,
-  asks,
+  serverRequests,
   flows,
   transport,
   hosting,
@@ -48,7 +51,7 @@ export const groups = {
   sdk,
   gatewayFront,
   gatewayLegacy,
-  gatewayLines,
+  gatewayConnections,
   gatewayLog,
   gatewayModern,
   gatewayBackend,
@@ -56,7 +59,7 @@ export const groups = {
   gatewayCatalog,
   gatewayCore,
   gatewayRun,
-  gatewayLeave,
+  gatewayAccess,
   gatewayConsent,
   gatewayAuthServer,
   gatewayStore,

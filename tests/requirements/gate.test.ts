@@ -30,8 +30,8 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  { name: 'is content with a proof for what is held and a pin for what diverges', evidence: [holds, pins], expect: [] },
-  { name: 'misses the proof of what is held', evidence: [pins], expect: ['unverified ping:held'] },
+  { name: 'accepts a proof for a held row and a pin for a divergent one', evidence: [holds, pins], expect: [] },
+  { name: 'misses the proof of a held row', evidence: [pins], expect: ['unverified ping:held'] },
   {
     name: 'takes a skipped test for no proof',
     evidence: [test({ verifies: ['ping:held'], outcome: 'skipped' }), pins],
@@ -43,13 +43,13 @@ const cases: readonly Case[] = [
     expect: ['unverified ping:held', 'failing ping:held'],
   },
   {
-    name: 'is not content with a proof beside which another test of the same requirement fails',
+    name: 'rejects a proof beside which another test of the same requirement fails',
     evidence: [holds, test({ verifies: ['ping:held'], outcome: 'failed' }), pins],
     expect: ['failing ping:held'],
   },
-  { name: 'misses the pin of what diverges', evidence: [holds], expect: ['unpinned ping:divergent'] },
+  { name: 'misses the pin of a divergent row', evidence: [holds], expect: ['unpinned ping:divergent'] },
   {
-    name: 'takes a skipped pin for none',
+    name: 'does not accept a skipped pin',
     evidence: [holds, test({ diverges: ['ping:divergent'], outcome: 'skipped' })],
     expect: ['unpinned ping:divergent'],
   },
@@ -84,12 +84,12 @@ const cases: readonly Case[] = [
     expect: ['outdated-status auth:deferred'],
   },
   {
-    name: 'sees that something said to be not applicable is held',
+    name: 'reports a not-applicable row that is held',
     evidence: [holds, pins, test({ verifies: ['client:not-applicable'] })],
     expect: ['outdated-status client:not-applicable'],
   },
   {
-    name: 'refuses to put off what a settled family asks',
+    name: 'rejects a deferred row of a settled family',
     catalogue: { 'ping:later': deferred('bridge', facts) },
     evidence: [],
     expect: ['put-off ping:later'],
@@ -125,7 +125,7 @@ const cases: readonly Case[] = [
     expect: [],
   },
   {
-    name: 'does not take a folder for another whose name begins alike',
+    name: 'does not mistake a folder for another whose name begins alike',
     evidence: [holds, pins, test({ file: 'tests/interactions.test.ts' })],
     expect: [],
   },

@@ -1,5 +1,5 @@
 /**
- * The gate: holds the catalogue against what tests have shown. Pure; whoever calls it reads the reports and the files.
+ * The gate: holds the catalogue against what tests have shown. Pure: the caller reads the reports and the files.
  * Every rule here has a test that breaks it.
  */
 import { familyOf } from './families.ts';

@@ -27,7 +27,7 @@ async function runSamples(): Promise<Report> {
 }
 
 describe('the report of a run', () => {
-  it('tells which test declared what, and how it ended', { timeout: 60_000 }, async () => {
+  it('contains each test with its declared ids and its outcome', { timeout: 60_000 }, async () => {
     const { evidence, files, unreadable } = await runSamples();
     const file = 'declared.sample.ts';
     const diverges: string[] = [];
@@ -72,7 +72,7 @@ const cases = [
     expect: ['not-run tests/b.test.ts'],
   },
   {
-    name: 'refuses a report that is older than the test',
+    name: 'rejects a report that is older than the test',
     reports: [report],
     files: [{ ...current, changed: 1001 }],
     expect: ['changed-since tests/a.test.ts'],

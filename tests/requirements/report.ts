@@ -1,6 +1,6 @@
 /**
- * Reads what a run of tests left behind. The format is that of vitest's JSON reporter, of which we use little: whoever proves
- * something by other means (the conformance kit) can write the same, `{ startTime, testResults: [{ name, status,
+ * Reads what a run of tests left behind. The format is that of vitest's JSON reporter, of which we use little: whoever
+ * proves something by other means (the conformance kit) can write the same, `{ startTime, testResults: [{ name, status,
  * assertionResults: [{ fullName, status, meta: { verifies: [] } }] }] }`, into a report of its own.
  */
 import { isAbsolute, relative, sep } from 'node:path';
@@ -80,7 +80,10 @@ export const reportRules = {
 
 export type ReportRule = keyof typeof reportRules;
 
-/** Whether the reports tell of the tests that there are, and tell the truth: a gate that reads half a report lets half through. */
+/**
+ * Whether the reports tell of the tests that there are, and tell the truth: a gate that reads half a report lets half
+ * through.
+ */
 export function judgeReports(reports: readonly Report[], files: readonly TestFile[]): Violation<ReportRule>[] {
   const found: Violation<ReportRule>[] = reports.flatMap(({ unreadable }) =>
     unreadable.map((subject) => ({ rule: 'unreadable' as const, subject })),

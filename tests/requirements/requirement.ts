@@ -1,7 +1,10 @@
 /** The shape of one requirement, and the words in which the rows of the catalogue are written. */
 import type { Era, Revision } from '../../src/wire/revisions.ts';
 
-/** Work that is still to come. A requirement may be deferred to one of these and to nothing else, so that none is deferred to never. */
+/**
+ * Work that is still to come. A requirement may be deferred to one of these and to nothing else, so that none is
+ * deferred to never.
+ */
 export const pieces = {
   bridge: 'Full translation between the eras: all 25 pairs of revisions, subscriptions across eras',
   catalog: 'Many backends behind one endpoint',

@@ -1,5 +1,6 @@
 /**
- * How a test says what it proves. The declaration stands where vitest takes options, so that the title stays the behaviour:
+ * How a test says what it proves. The declaration stands where vitest takes options, so that the title stays the
+ * behaviour:
  *
  *     it('answers a client response with 202', verifies('gateway:legacy:response-202'), async () => { ... });
  *     it('is slow', { ...verifies('gateway:backend:limit-idle'), timeout: 20_000 }, async () => { ... });
@@ -7,7 +8,8 @@
  *     describe('the stdio wire', verifies('transport:stdio'), () => { ... });
  *
  * On a `describe` it holds for every test inside; a test that declares for itself replaces what its `describe` said.
- * The ids travel in the report of the run, from where the gate reads what was proven by a test that really ran and passed.
+ * The ids travel in the report of the run, from where the gate reads what was proven by a test that really ran and
+ * passed.
  */
 import type { TaskMeta } from 'vitest';
 import type { RequirementId } from './catalogue.ts';

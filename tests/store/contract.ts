@@ -1,4 +1,6 @@
-/** What every implementation of the stores has to pass: memory today, whatever else stands behind the ports tomorrow. */
+/**
+ * What every implementation of the stores has to pass: memory today, whatever else stands behind the ports tomorrow.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Bus, EventLog, Lease } from '../../src/store/ports.ts';
 import { verifies } from '../requirements/verifies.ts';
@@ -15,7 +17,7 @@ export function eventLogContract(name: string, create: (limits: { events: number
     const after = async (log: EventLog, stream: string, sequence: number) =>
       (await log.after(stream, sequence))?.map((event) => text(event.data));
 
-    it('replays what came after, in order', async () => {
+    it('replays later events, in order', async () => {
       const log = create({ events: 10, bytes: 1000 });
       await fill(log, 'a', 4);
       expect(await after(log, 'a', 2)).toEqual(['e3', 'e4']);
@@ -54,7 +56,7 @@ export function eventLogContract(name: string, create: (limits: { events: number
 
 export function busContract(name: string, create: () => Bus): void {
   describe(`${name}: bus`, verifies('gateway:store:bus'), () => {
-    it('tells every listener of a topic, the sender included, in order', async () => {
+    it('notifies every listener of a topic, the sender included, in order', async () => {
       const bus = create();
       const heard: string[] = [];
       bus.subscribe('t', (message) => heard.push(`1:${message}`));
@@ -64,7 +66,7 @@ export function busContract(name: string, create: () => Bus): void {
       expect(heard).toEqual(['1:a', '2:a', '1:b', '2:b']);
     });
 
-    it('tells nobody of other topics, and nobody who has stopped listening', async () => {
+    it('does not notify listeners of other topics, or after they stopped listening', async () => {
       const bus = create();
       const heard: string[] = [];
       const stop = bus.subscribe('t', (message) => heard.push(message));
@@ -84,7 +86,7 @@ export function leaseContract(name: string, create: (now: () => number) => Lease
       expect(takers.map((held) => held !== undefined)).toEqual([true, false, true]);
     });
 
-    it('can be taken again once it was released, or once its time is over', async () => {
+    it('can be acquired again once it was released or has expired', async () => {
       let now = 0;
       const lease = create(() => now);
       const first = await lease.take('a', 10);

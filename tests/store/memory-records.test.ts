@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryRecords } from '../../src/store/memory-records.ts';
 import { RecordLease } from '../../src/store/record-lease.ts';
+import { MemoryRecords } from '../kit/memory-records.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { leaseContract } from './contract.ts';
 import { recordsContract } from './records-contract.ts';
@@ -9,7 +9,7 @@ recordsContract('memory', async (now) => new MemoryRecords(now));
 leaseContract('memory records', (now) => new RecordLease(new MemoryRecords(now), now));
 
 describe('records in memory', verifies('gateway:store:records'), () => {
-  it('never hold more than their limit, and say so by name', async () => {
+  it('never hold more than their limit, and fail by name', async () => {
     const records = new MemoryRecords(() => 0, { totalBytes: 1000 });
     const put = async () => {
       for (let i = 0; i < 100; i++) await records.put('a', `k${i}`, 'v'.repeat(50));
@@ -20,7 +20,7 @@ describe('records in memory', verifies('gateway:store:records'), () => {
     expect(await records.get('a', 'next')).toBe('v');
   });
 
-  it('make room by dropping what has ended', async () => {
+  it('make room by dropping expired ones', async () => {
     let now = 0;
     const records = new MemoryRecords(() => now, { totalBytes: 1000 });
     for (let i = 0; i < 5; i++) await records.put('a', `k${i}`, 'v'.repeat(50), 10);
@@ -29,7 +29,7 @@ describe('records in memory', verifies('gateway:store:records'), () => {
     expect(records.size).toBe(1);
   });
 
-  it('hold few that have ended, however many come and go', async () => {
+  it('hold few expired ones, however many come and go', async () => {
     let now = 0;
     const records = new MemoryRecords(() => now);
     for (; now < 10_000; now++) await records.put('a', `k${now}`, 'v', now + 10);

@@ -22,7 +22,7 @@ export function recordsContract(
       return records;
     };
 
-    it('gives back what was put last, by collection and key', async () => {
+    it('returns the last value, by collection and key', async () => {
       const records = await start();
       await records.put('a', 'k', 'one');
       await records.put('a', 'k', 'two');
@@ -32,7 +32,7 @@ export function recordsContract(
       expect(await records.get('a', 'none')).toBeUndefined();
     });
 
-    it('keeps the empty text apart from none', async () => {
+    it('distinguishes the empty text from no value', async () => {
       const records = await start();
       await records.put('a', '', '');
       expect(await records.get('a', '')).toBe('');
@@ -68,7 +68,7 @@ export function recordsContract(
       expect(await records.get('a', 'k')).toBe('next');
     });
 
-    it('takes the end from the last write, none included', async () => {
+    it('takes the expiry from the last write, also if it has none', async () => {
       let now = 0;
       const records = await start(() => now);
       await records.put('a', 'k', 'v', 10);
@@ -127,7 +127,7 @@ export function recordsContract(
       expect(put.filter(Boolean)).toHaveLength(1);
     });
 
-    it('forgets what was deleted, and does not mind deleting nothing', async () => {
+    it('forgets deleted records, and ignores deletion of unknown ones', async () => {
       const records = await start();
       await records.put('a', 'k', 'v', 5);
       await records.delete('a', 'k');
@@ -175,7 +175,7 @@ export function recordsContract(
       { name: 'a collection with NUL', collection: 'a\0b', key: 'k', value: 'v' },
     ];
     for (const { name: what, collection, key, value } of refused) {
-      it(`refuses ${what}, by name, and has nothing of it`, async () => {
+      it(`rejects ${what}, by name, and keeps nothing of it`, async () => {
         const records = await start();
         const tooLarge = { name: 'StoreError', kind: 'too_large' };
         await expect(records.put(collection, key, value)).rejects.toMatchObject(tooLarge);

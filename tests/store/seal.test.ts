@@ -6,7 +6,7 @@ import { verifies } from '../requirements/verifies.ts';
 describe('seal', verifies('gateway:bridge:state-sealed'), () => {
   const seal = createSeal('a secret');
 
-  it('opens what it sealed, for the same context', () => {
+  it('opens its own seal, for the same context', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (plain, context) => {
         expect(seal.open(seal.seal(plain, context), context)).toBe(plain);
@@ -14,7 +14,7 @@ describe('seal', verifies('gateway:bridge:state-sealed'), () => {
     );
   });
 
-  it('opens nothing that was changed by a single bit', () => {
+  it('does not open a seal that was changed by a single bit', () => {
     const sealed = seal.seal('state', 'context');
     const bytes = Buffer.from(sealed, 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -24,7 +24,7 @@ describe('seal', verifies('gateway:bridge:state-sealed'), () => {
     }
   });
 
-  it('opens nothing for another context, with another key, or in another spelling', () => {
+  it('does not open a seal for another context, with another key, or in another spelling', () => {
     const sealed = seal.seal('state', 'context');
     expect(seal.open(sealed, 'other')).toBeUndefined();
     expect(createSeal('another').open(sealed, 'context')).toBeUndefined();

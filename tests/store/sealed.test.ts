@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryRecords } from '../../src/store/memory-records.ts';
 import { RecordLease } from '../../src/store/record-lease.ts';
 import { createSeal } from '../../src/store/seal.ts';
-import { sealedRecords, sealedValueBytes } from '../../src/store/sealed.ts';
+import { SealedRecords, sealedValueBytes } from '../../src/store/sealed.ts';
+import { MemoryRecords } from '../kit/memory-records.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { leaseContract } from './contract.ts';
 import { openStore, temporaryDirectory } from './file/directory.ts';
@@ -15,25 +15,25 @@ const unexpected = (text: string) => {
 
 recordsContract(
   'sealed memory',
-  async (now) => sealedRecords(new MemoryRecords(now), seal, unexpected),
+  async (now) => new SealedRecords(new MemoryRecords(now), seal, unexpected),
   sealedValueBytes,
 );
 recordsContract(
   'sealed file',
-  async (now) => sealedRecords((await openStore(temporaryDirectory(), now)).records, seal, unexpected),
+  async (now) => new SealedRecords((await openStore(temporaryDirectory(), now)).records, seal, unexpected),
   sealedValueBytes,
 );
-leaseContract('sealed', (now) => new RecordLease(sealedRecords(new MemoryRecords(now), seal, unexpected), now));
+leaseContract('sealed', (now) => new RecordLease(new SealedRecords(new MemoryRecords(now), seal, unexpected), now));
 
 describe('sealed records', verifies('gateway:store:sealed'), () => {
   const start = () => {
     const inner = new MemoryRecords(() => 0);
     const warnings: unknown[] = [];
-    const records = sealedRecords(inner, seal, (text, facts) => warnings.push({ text, facts }));
+    const records = new SealedRecords(inner, seal, (text, facts) => warnings.push({ text, facts }));
     return { inner, records, warnings };
   };
 
-  it('show nothing of their values to who reads the store', async () => {
+  it('reveal nothing of their values to a reader of the store', async () => {
     const { inner, records } = start();
     await records.put('a', 'k', 'a very secret token');
     const kept = await inner.get('a', 'k');
@@ -44,10 +44,10 @@ describe('sealed records', verifies('gateway:store:sealed'), () => {
   const moves = [
     { name: 'another key', collection: 'a', key: 'other' },
     { name: 'another collection', collection: 'b', key: 'k' },
-    { name: 'a place whose name runs together the same', collection: '', key: 'a\0k' },
+    { name: 'a collection whose name concatenates to the same', collection: '', key: 'a\0k' },
   ];
   for (const { name, collection, key } of moves) {
-    it(`do not open in ${name}, count as absent there, and are told of once`, async () => {
+    it(`do not open in ${name}, count as absent there, and are reported once`, async () => {
       const { inner, records, warnings } = start();
       await records.put('a', 'k', 'v');
       await inner.put(collection, key, (await inner.get('a', 'k')) ?? '');
@@ -59,7 +59,7 @@ describe('sealed records', verifies('gateway:store:sealed'), () => {
     });
   }
 
-  it('can be replaced where they do not open, as where there is none', async () => {
+  it('can be replaced if they do not open, as if absent', async () => {
     const { inner, records } = start();
     await inner.put('a', 'k', 'in the clear');
     expect(await records.replace('a', 'k', 'in the clear', 'v')).toBe(false);
@@ -69,7 +69,7 @@ describe('sealed records', verifies('gateway:store:sealed'), () => {
 
   it('do not open with another key', async () => {
     const { inner, records, warnings } = start();
-    await sealedRecords(inner, createSeal('another'), unexpected).put('a', 'k', 'v');
+    await new SealedRecords(inner, createSeal('another'), unexpected).put('a', 'k', 'v');
     expect(await records.take('a', 'k')).toBeUndefined();
     expect(warnings).toHaveLength(1);
   });

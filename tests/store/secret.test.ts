@@ -1,21 +1,23 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/errors.ts';
 import { loadSecret } from '../../src/store/secret.ts';
+import { compiled } from '../compiled.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { temporaryDirectory } from './file/directory.ts';
 
 describe("the gateway's own key", verifies('gateway:store:private'), () => {
-  it('is the configured one, and then nothing is written', () => {
+  it('is the configured one, and then no file is written', () => {
     const dir = join(temporaryDirectory(), 'store');
     expect(loadSecret({ configured: 'chosen', dir })).toBe('chosen');
     expect(existsSync(dir)).toBe(false);
   });
 
-  it('is made once, for this user alone, and stays', () => {
+  it('is generated once, for this user alone, and stays', () => {
     const dir = join(temporaryDirectory(), 'store');
     const secret = loadSecret({ configured: undefined, dir });
     expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
@@ -28,9 +30,9 @@ describe("the gateway's own key", verifies('gateway:store:private'), () => {
 
   it('is the same for processes that start at once', async () => {
     const dir = temporaryDirectory();
-    const module = new URL('../../src/store/secret.ts', import.meta.url).href;
+    const module = pathToFileURL(compiled(new URL('../../src/store/secret.ts', import.meta.url))).href;
     const code = `import(${JSON.stringify(module)}).then(({ loadSecret }) => console.log(loadSecret({ dir: process.argv[1] })))`;
-    const run = () => promisify(execFile)(process.execPath, ['--import', 'tsx', '-e', code, dir]);
+    const run = () => promisify(execFile)(process.execPath, ['-e', code, dir]);
     const secrets = (await Promise.all([run(), run(), run()])).map(({ stdout }) => stdout.trim());
     expect(new Set(secrets)).toEqual(new Set([readFileSync(join(dir, 'key'), 'utf8').trim()]));
     expect(readdirSync(dir)).toEqual(['key']);
@@ -48,7 +50,7 @@ describe("the gateway's own key", verifies('gateway:store:private'), () => {
     { name: 'a directory', kind: 'unusable', make: (path: string) => mkdirSync(path) },
   ];
   for (const { name, kind, make } of refused) {
-    it(`is refused by name: ${name}`, () => {
+    it(`is rejected by name: ${name}`, () => {
       const dir = temporaryDirectory();
       make(join(dir, 'key'));
       const load = () => loadSecret({ configured: undefined, dir });

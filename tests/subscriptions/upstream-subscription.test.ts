@@ -73,7 +73,7 @@ describe('subscribing', verifies('gateway:bridge:subscribe-to-listen'), () => {
     expect(house.heard).toEqual(['a:1', 'a:2']);
   });
 
-  it('is over with the session: nothing is opened afterwards', async () => {
+  it('ends with the session: nothing is opened afterwards', async () => {
     const house = new House();
     const pending = house.listening.subscribe('a:1').catch(({ reason }) => reason);
     house.listening.close();

@@ -40,8 +40,8 @@ function setUp(transport: 'stdio' | 'http', script: Rule[], share = false) {
 const legacyClient = client('2025-11-25');
 const modernClient = client('2026-07-28');
 
-describe('what a backend is', () => {
-  test('is found out once, for all who ask', async () => {
+describe('the era of a backend', () => {
+  test('is probed once, for all concurrent calls', async () => {
     const { backend, connector, states } = setUp('http', [rules.modern]);
     expect(backend.state).toEqual({ state: 'starting' });
     const [first, second] = await Promise.all([backend.discover(), backend.discover()]);
@@ -52,7 +52,7 @@ describe('what a backend is', () => {
     expect(backend.state).toEqual({ state: 'ready', discovery: first });
   });
 
-  test('is asked again when the knowledge is old, on the channel that is in use', async () => {
+  test('is probed again when the result is old, on the channel that is in use', async () => {
     const { backend, clock, connector } = setUp('http', [rules.modern]);
     await backend.discover();
     clock.advance(limits.probeAgeMs);
@@ -60,7 +60,7 @@ describe('what a backend is', () => {
     expect(connector.log).toEqual([['server/discover', 'initialize', 'server/discover']]);
   });
 
-  test('keeps the legacy half that was found when it is asked again', async () => {
+  test('keeps the legacy half that was found when it is probed again', async () => {
     const { backend, clock } = setUp('http', [
       (asked) => (asked.json.method === 'initialize' ? agree(asked) : asked.result(modernResult)),
     ]);
@@ -69,7 +69,7 @@ describe('what a backend is', () => {
     expect((await backend.discover()).eras).toEqual(['modern', 'legacy']);
   });
 
-  test('is down while it cannot be reached, and is not asked again at once', async () => {
+  test('is down while it cannot be reached, and is not probed again at once', async () => {
     const down: Rule = (asked) => asked.fail(new Failure('backend_unavailable'));
     const { backend, clock, connector, states } = setUp('http', [down, rules.modern]);
     await expect(backend.discover()).rejects.toMatchObject({ reason: 'backend_unavailable' });
@@ -82,7 +82,7 @@ describe('what a backend is', () => {
     expect(states).toEqual(['down', 'ready']);
   });
 
-  test('is asked again after a doubt, unless it was asked a moment ago', async () => {
+  test('is probed again after a doubt, unless it was probed a moment ago', async () => {
     const { backend, clock, connector } = setUp('http', [rules.modern]);
     const lane = await backend.open(permit, 'modern', modernClient, new LaneRecorder());
     const provoke = () => {
@@ -112,7 +112,7 @@ describe('what a backend is', () => {
     expect(lane.era).toBe('legacy');
   });
 
-  test('a session that says the same makes another probe needless', async () => {
+  test('a session with the same result makes another probe needless', async () => {
     const { backend, clock, connector } = setUp('stdio', [rules.legacy]);
     await backend.discover();
     clock.advance(limits.probeAgeMs - 1);
@@ -157,7 +157,7 @@ describe('an address of HTTP+SSE', () => {
     expect(connector.log.slice(2)).toEqual([['server/discover', 'initialize'], ['initialize']]);
   });
 
-  test('that answers otherwise now is doubted; one that is away, or busy, is not', async () => {
+  test('with another response is doubted; one that is down, or busy, is not', async () => {
     const { backend, clock, connector, older } = setUpOlder();
     await backend.discover();
     const refused = async (reason: Reason) => {
@@ -177,8 +177,8 @@ describe('an address of HTTP+SSE', () => {
   });
 });
 
-describe('lanes', () => {
-  test('of a modern backend are one for everybody', async () => {
+describe('upstream sessions', () => {
+  test('of a modern backend are one for all clients', async () => {
     const { backend, connector } = setUp('stdio', [rules.modern]);
     const first = await backend.open(permit, 'modern', modernClient, new LaneRecorder());
     const second = await backend.open(permit, 'modern', legacyClient, new LaneRecorder());
@@ -229,7 +229,7 @@ describe('a modern process that ends', () => {
     return { ...parts, lane };
   }
 
-  test('fails what was in flight, and is started again for the next call', async () => {
+  test('fails calls in flight, and is started again for the next call', async () => {
     const { connector, lane } = await running();
     const [before, after] = [new CallRecorder(), new CallRecorder()];
     lane.call(permit, callOf(toolCall), before);
@@ -273,7 +273,7 @@ describe('a modern process that ends', () => {
     expect(sinks.filter(({ ends }) => ends[0] === 'failure backend_busy')).toHaveLength(300 - 256);
   });
 
-  test('one that is too busy to answer a probe stays what it was', async () => {
+  test('one that is too busy to answer a probe keeps its state', async () => {
     const { backend, clock, connector } = await running();
     const channel = connector.channels[0];
     if (channel !== undefined) channel.onRequest = undefined;
@@ -287,7 +287,7 @@ describe('a modern process that ends', () => {
 });
 
 describe('a legacy process that is shared', () => {
-  test('is initialized once, and its clients hear what belongs to no call', async () => {
+  test('is initialized once, and its clients get messages without a call', async () => {
     const { backend, connector } = setUp('stdio', [rules.legacy], true);
     const [firstSink, secondSink] = [new LaneRecorder(), new LaneRecorder()];
     const [first, second] = await Promise.all([
@@ -335,7 +335,7 @@ describe('a legacy process that is shared', () => {
 });
 
 describe('closing', () => {
-  test('ends calls, sessions, channels and timers, and takes nothing new', async () => {
+  test('ends calls, sessions, channels and timers, and accepts nothing new', async () => {
     const { backend, clock, connector } = setUp('stdio', [rules.dual]);
     const modern = await backend.open(permit, 'modern', modernClient, new LaneRecorder());
     const legacy = await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
@@ -354,7 +354,7 @@ describe('closing', () => {
     });
   });
 
-  test('during a probe leaves nothing behind', async () => {
+  test('during a probe leaves nothing open', async () => {
     const slow: Rule = (asked) => {
       if (asked.json.method === 'initialize') asked.error(-32601);
     };

@@ -27,7 +27,7 @@ describe('calls to a modern backend over HTTP', () => {
     { name: 'refused with a status', rule: (one) => one.fail(away, { status: 503, sessionId: undefined }) },
     { name: 'cut off in the middle', rule: (one) => one.fail(away, { status: 200, sessionId: undefined }) },
     { name: 'answered with rubbish', rule: (one) => one.fail(new Failure('backend_invalid')) },
-  ])('that are $name are no such thing', async ({ rule }) => {
+  ])('that are $name are not failures of the backend', async ({ rule }) => {
     const { channel, clock, lane, states } = await modernLane('http');
     channel.onRequest = (one) => rule(one, channel);
     for (let n = 0; n < limits.downAfter * 2; n += 1) await end(lane);
@@ -36,7 +36,7 @@ describe('calls to a modern backend over HTTP', () => {
     expect(clock.pending.filter((ms) => ms === least)).toEqual([]);
   });
 
-  test('that were under way together fail once', async () => {
+  test('that were in flight together count as one failure', async () => {
     const { channel, lane, pass, states } = await modernLane('http');
     channel.onRequest = undefined;
     for (let n = 0; n < limits.downAfter * 2; n += 1) lane.call(permit, callOf(toolCall), new CallRecorder());
@@ -54,7 +54,7 @@ describe('calls to a modern backend over HTTP', () => {
     expect(states()).toEqual(['ready']);
   });
 
-  test('of which one failed make the backend look by itself, with nobody calling', async () => {
+  test('of which one failed make the backend probe by itself, without another call', async () => {
     const { channel, lane, pass, states } = await modernLane('http');
     channel.onRequest = (one) => one.fail(away);
     await end(lane);
@@ -68,7 +68,7 @@ describe('calls to a modern backend over HTTP', () => {
     expect((await end(lane)).ends).toEqual(['result modern']);
   });
 
-  test('that are never answered are looked into; a slow tool harms nobody', async () => {
+  test('that are never answered are followed by a probe; a slow tool has no consequence', async () => {
     const { asked, channel, lane, pass, states } = await modernLane('http');
     channel.onRequest = undefined;
     const sink = new CallRecorder();
@@ -82,7 +82,7 @@ describe('calls to a modern backend over HTTP', () => {
     expect(states()).toEqual(['ready']);
   });
 
-  test('that fall silent in the middle are not: the backend was there', async () => {
+  test('that stop in the middle are not: the backend was reachable', async () => {
     const { asked, channel, lane, pass } = await modernLane('http');
     channel.onRequest = undefined;
     const sink = new CallRecorder();
@@ -124,7 +124,7 @@ describe('calls to a modern backend over HTTP', () => {
 });
 
 describe('a modern process that ended', () => {
-  test('is looked after though nobody calls, and is down where it cannot be started', async () => {
+  test('is restarted without another call, and is down if it cannot be started', async () => {
     const { channel, connector, pass, states } = await modernLane('stdio');
     channel.lose();
     connector.refuse = new Failure('backend_unavailable');
@@ -136,7 +136,7 @@ describe('a modern process that ended', () => {
     expect(states()).toEqual(['ready', 'down', 'ready']);
   });
 
-  test('and is there again is no news', async () => {
+  test('and is restarted is not reported', async () => {
     const { channel, connector, pass, states, clock } = await modernLane('stdio');
     channel.lose();
     await pass(least);
@@ -144,9 +144,9 @@ describe('a modern process that ended', () => {
     expect([states(), clock.pending]).toEqual([['ready'], []]);
   });
 
-  test('because we said so is not started again', async () => {
+  test('because we ended it is not started again', async () => {
     const { channel, connector, pass, states } = await modernLane('stdio');
-    channel.lose(new LocalRefusal({ message: 'Backend process was idle and was ended' }));
+    channel.lose(new LocalRefusal({ message: 'Backend process was ended because it was idle' }));
     await pass(60_000);
     expect(connector.channels).toHaveLength(1);
     expect(states()).toEqual(['ready']);
@@ -188,7 +188,7 @@ describe('a modern process that ended', () => {
     expect(states()).toEqual(['ready', 'down']);
   });
 
-  test('and is silent once it was started again stays in doubt', async () => {
+  test('and does not answer once it was started again stays in doubt', async () => {
     const { asked, channel, connector, pass, states, lane } = await modernLane('stdio');
     connector.rules = [rules.silent];
     channel.lose();

@@ -14,7 +14,7 @@ import {
 } from './support/watched-backend.ts';
 
 describe('a backend that cannot be reached', () => {
-  test('is down after one probe, and nothing is sent for anybody until it was looked at', async () => {
+  test('is down after one probe, and gets no call until the next probe', async () => {
     const { backend, connector, events, pass } = setUp('http', [unavailable]);
     await expect(backend.discover()).rejects.toBe(away);
     expect(events).toEqual([{ state: 'down', failure: away }]);
@@ -26,7 +26,7 @@ describe('a backend that cannot be reached', () => {
     expect(connector.eras).toHaveLength(1);
   });
 
-  test('is looked at by itself, ever more seldom, and says once that it is down', async () => {
+  test('is probed by itself with backoff, and reports once that it is down', async () => {
     const { backend, connector, clock, pass, states } = setUp('http', [unavailable]);
     await expect(backend.discover()).rejects.toThrow();
     let looks = 1;
@@ -41,7 +41,7 @@ describe('a backend that cannot be reached', () => {
     expect(clock.pending).toHaveLength(1);
   });
 
-  test('tells of another reason', async () => {
+  test('reports a different reason', async () => {
     const { backend, events, pass } = setUp('http', [unavailable, (asked) => asked.error(-32_021)]);
     await expect(backend.discover()).rejects.toThrow();
     await pass(least);
@@ -68,7 +68,7 @@ describe('a backend that cannot be reached', () => {
     expect((await backend.discover()).eras).toEqual(['modern']);
   });
 
-  test('is back with what it is now, and nothing runs any more', async () => {
+  test('is back with its current era, and no timer runs any more', async () => {
     const { backend, clock, events, pass, connector } = setUp('http', [unavailable, rules.modern]);
     expect(backend.lastDiscovery).toBeUndefined();
     await expect(backend.discover()).rejects.toThrow();
@@ -90,7 +90,7 @@ describe('a backend that cannot be reached', () => {
     expect(connector.eras).toHaveLength(1);
   });
 
-  test('leaves nothing behind when it is closed while it is looked at', async () => {
+  test('leaves nothing open when it is closed during a probe', async () => {
     const { backend, clock, connector, pass, states } = setUp('http', [unavailable, rules.silent]);
     await expect(backend.discover()).rejects.toThrow();
     await pass(least);
@@ -111,8 +111,8 @@ describe('a backend that cannot be reached', () => {
   });
 });
 
-describe('who listens', () => {
-  test('hears every change until it has enough, whatever another one does', async () => {
+describe('a listener', () => {
+  test('gets every change until it stops, whatever another one does', async () => {
     const { backend, notes, pass, states } = setUp('http', [unavailable, rules.modern]);
     const heard: string[] = [];
     const stop = backend.onChange(({ state }) => heard.push(state));
@@ -128,7 +128,7 @@ describe('who listens', () => {
     expect(notes.odds).toEqual(['fault', 'fault']);
   });
 
-  test('hears nothing where a later look finds the same, and of it where it differs', async () => {
+  test('gets nothing if a later probe finds the same, and a change if it differs', async () => {
     let capabilities: object = { tools: {} };
     const changing: Rule = (asked) => {
       if (asked.json.method === 'server/discover') asked.result({ ...modernResult, capabilities });
@@ -173,13 +173,13 @@ describe('a legacy backend', () => {
     expect(connector.log.slice(2)).toEqual([['server/discover']]);
   });
 
-  test('that takes it amiss to be looked at is started a second time, however long the pause is', async () => {
+  test('that exits on a probe is started a second time, however long the pause is', async () => {
     const { backend, connector } = setUp('stdio', [rules.touchy]);
     await backend.discover();
     expect(connector.patience).toEqual([undefined, limits.restartMaxMs]);
   });
 
-  test('whose processes end at once is down after a few', async () => {
+  test('whose processes exit immediately is down after a few', async () => {
     const { backend, connector, states } = setUp('stdio', [rules.legacy]);
     await backend.discover();
     connector.rules = [rules.broken];
@@ -189,7 +189,7 @@ describe('a legacy backend', () => {
     expect(states()).toEqual(['ready', 'down']);
   });
 
-  test('whose processes end in the middle of a call is not: they were started', async () => {
+  test('whose processes exit in the middle of a call is not: they were started', async () => {
     const { backend, connector, pass, states } = setUp('stdio', [rules.legacy]);
     for (let n = 0; n < limits.downAfter * 2; n += 1) {
       const lane = await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
@@ -204,7 +204,7 @@ describe('a legacy backend', () => {
     expect(connector.channels).toHaveLength(limits.downAfter * 2 + 1);
   });
 
-  test('over stdio serves those that it serves, though no other process can be started', async () => {
+  test('over stdio serves its sessions, though no other process can be started', async () => {
     const { backend, connector, pass, states } = setUp('stdio', [rules.legacy]);
     const lane = await backend.open(permit, 'legacy', legacyClient, new LaneRecorder());
     connector.refuse = new Failure('backend_unavailable');

@@ -21,26 +21,36 @@ describe('the limit that a call has exceeded', () => {
     now: number;
     expect: ExceededLimit | undefined;
   }[] = [
-    { name: 'none while it is young', call: {}, now: 99, expect: undefined },
+    { name: 'none while it is new', call: {}, now: 99, expect: undefined },
     { name: 'the first byte', call: {}, now: 100, expect: 'firstByteMs' },
     { name: 'not the first byte once something came', call: { heard: true, heardAt: 50 }, now: 249, expect: undefined },
     { name: 'silence since the last message', call: { heard: true, heardAt: 50 }, now: 250, expect: 'idleMs' },
-    { name: 'the total, however lively it is', call: { heard: true, heardAt: 999 }, now: 1000, expect: 'totalMs' },
-    { name: 'no silence while a question is out', call: { heard: true, asking: 1 }, now: 900, expect: undefined },
     {
-      name: 'the total, questions not counted',
+      name: 'the total, however much progress it reports',
+      call: { heard: true, heardAt: 999 },
+      now: 1000,
+      expect: 'totalMs',
+    },
+    {
+      name: 'no idle limit while a server request is open',
+      call: { heard: true, asking: 1 },
+      now: 900,
+      expect: undefined,
+    },
+    {
+      name: 'the total, without the time of server requests',
       call: { heard: true, heardAt: 1400, askingMs: 500 },
       now: 1499,
       expect: undefined,
     },
     {
-      name: 'the total and questions',
+      name: 'the total and server requests',
       call: { heard: true, heardAt: 1400, askingMs: 500 },
       now: 1500,
       expect: 'totalMs',
     },
     { name: 'the acknowledgement of a long-lived one', call: { longLived: true }, now: 100, expect: 'firstByteMs' },
-    { name: 'nothing else of a long-lived one', call: { longLived: true, heard: true }, now: 9e9, expect: undefined },
+    { name: 'no other for a long-lived one', call: { longLived: true, heard: true }, now: 9e9, expect: undefined },
     {
       name: 'the end that was announced for a long-lived one',
       call: { longLived: true, heard: true, endBy: 500 },
@@ -59,7 +69,7 @@ describe('the sweep', () => {
     return { ...fresh, startedAt: now, heardAt: now, timedOut };
   };
 
-  test('one timer serves all calls, and tells each once', () => {
+  test('one timer serves all calls, and expires each once', () => {
     const clock = new ManualClock();
     const deadlines = new Deadlines(limits, clock);
     const told: string[] = [];
@@ -69,12 +79,27 @@ describe('the sweep', () => {
     expect(told).toEqual(['a firstByteMs', 'b firstByteMs']);
   });
 
+  test('a call that waits to be sent has no limit, and a server request meanwhile takes none of its time', () => {
+    const clock = new ManualClock();
+    const deadlines = new Deadlines(limits, clock);
+    const told: string[] = [];
+    const waiting = { ...call(clock, (limit) => told.push(limit)), startedAt: Number.POSITIVE_INFINITY, asking: 1 };
+    deadlines.watch(waiting);
+    clock.advance(5000);
+    expect(waiting.askingMs).toBe(0);
+    Object.assign(waiting, { startedAt: clock.now(), heardAt: clock.now(), asking: 0 });
+    clock.advance(75);
+    expect(told).toEqual([]);
+    clock.advance(500);
+    expect(told).toEqual(['firstByteMs']);
+  });
+
   test('leaves no timer when there is nothing to watch', () => {
     const clock = new ManualClock();
     const deadlines = new Deadlines(limits, clock);
     const one = call(clock, () => undefined);
     deadlines.watch(one);
-    deadlines.forget(one);
+    deadlines.remove(one);
     clock.advance(300);
     expect(clock.pending).toEqual([]);
   });

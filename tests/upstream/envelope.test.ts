@@ -37,7 +37,7 @@ const modern: readonly Case[] = [
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"zz":null,"arguments":{"n":12345678901234567890,"f":1.0,"\\u0061":"é"},"name":"t","_meta":{${bare}}}}`,
   },
   {
-    name: 'what is true on one hop only is written anew, and the rest of _meta keeps its order',
+    name: 'members of one hop are rewritten, and the rest of _meta keeps its order',
     input:
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"traceparent":"00-1","progressToken":0,"io.modelcontextprotocol/protocolVersion":"2026-07-28","com.example/x":{"a": 1},"io.modelcontextprotocol/clientInfo":{"name":"them"},"io.modelcontextprotocol/clientCapabilities":{"tasks":{}},"io.modelcontextprotocol/logLevel":"debug","io.modelcontextprotocol/subscriptionId":3,"io.modelcontextprotocol/serverInfo":{},"io.modelcontextprotocol/other":1},"name":"t"}}',
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"traceparent":"00-1","com.example/x":{"a": 1},"io.modelcontextprotocol/other":1,${bare}},"name":"t"}}`,
@@ -62,20 +62,20 @@ const modern: readonly Case[] = [
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{${bare}},"name":"t"}}`,
   },
   {
-    name: 'without a round of ours, answers and state pass as the client sent them',
+    name: 'without a round of the gateway, answers and state pass as the client sent them',
     input:
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{}},"requestState":"s"}}',
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","inputResponses":{"a":{}},"requestState":"s","_meta":{${bare}}}}`,
   },
   {
-    name: 'a round of ours replaces answers in place and removes the state that there is none of',
+    name: 'a round of the gateway replaces answers in place and removes an absent state',
     input:
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{"a":{}},"requestState":"s","name":"t"}}',
     more: { round: { inputResponses: '{"b":{"x": 1}}', requestState: undefined } },
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"inputResponses":{"b":{"x": 1}},"name":"t","_meta":{${bare}}}}`,
   },
   {
-    name: 'a round of ours adds what was not there, and replaces _meta where it stands',
+    name: 'a round of the gateway adds missing members, and replaces _meta in place',
     input: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"k":1},"name":"t"}}',
     more: { round: { inputResponses: '{}', requestState: '"\\u0073"' } },
     expect: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"k":1,${bare}},"name":"t","inputResponses":{},"requestState":"\\u0073"}}`,
@@ -96,33 +96,33 @@ describe('a request to a modern backend', () => {
 
 const legacy: readonly Case[] = [
   {
-    name: 'nothing but the id changes',
+    name: 'only the id changes',
     input: '{"jsonrpc":"2.0","id":"x","method":"tools/list"}',
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}',
   },
   {
-    name: 'no _meta is made where none is needed',
+    name: 'no _meta is added if none is needed',
     input: '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"t","arguments":{"n":1e2}}}',
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{"n":1e2}}}',
   },
   {
-    name: 'a _meta of the client stays as it is',
+    name: 'a _meta of the client stays unchanged',
     input: '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"_meta": { "a" : 1 } ,"name":"t"}}',
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta": { "a" : 1 } ,"name":"t"}}',
   },
   {
-    name: 'the progress token is ours',
+    name: 'the progress token is the one of the gateway',
     input: '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":0,"a":1}}}',
     more: { progress: true },
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{"a":1,"progressToken":7}}}',
   },
   {
-    name: 'a progress token that is not wanted goes, and the _meta that was sent stays',
+    name: 'an unwanted progress token is removed, and the rest of _meta stays',
     input: '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":{}}}}',
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{}}}',
   },
   {
-    name: 'nothing of the modern envelope reaches a legacy backend',
+    name: 'no modern envelope reaches a legacy backend',
     input: `{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"t","requestState":"s","_meta":{${bare},"traceparent":"00"},"inputResponses":{}}}`,
     expect: '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{"traceparent":"00"}}}',
   },
@@ -139,7 +139,7 @@ describe('a request to a legacy backend', () => {
   });
 });
 
-test('what the gateway sends for itself declares no capabilities', () => {
+test('a request of the gateway itself declares no capabilities', () => {
   expect(JSON.parse(ownMeta('2026-07-28', '{"name":"bascule","version":"1"}').toString())).toEqual({
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'bascule', version: '1' },

@@ -38,7 +38,10 @@ const attempt = (at: number, phase: HealthPhase, due?: number): Step => ({
 const down: readonly Step[] = [{ at: 0, lookFailed: away, phase: 'open', due: 500 }];
 
 const table: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
-  { name: 'an answer changes nothing where all is well', steps: [{ at: 0, reached: true, phase: 'closed' }] },
+  {
+    name: 'a response changes nothing while the backend is healthy',
+    steps: [{ at: 0, reached: true, phase: 'closed' }],
+  },
   {
     name: 'attempts in a row open it at the limit, and not before',
     steps: [attempt(0, 'doubtful', 500), attempt(10, 'doubtful', 500), attempt(20, 'open', 520)],
@@ -55,7 +58,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    name: 'what was under way together fails once',
+    name: 'concurrent failures count once',
     steps: [
       { at: 100, unreached: away, began: 0, phase: 'doubtful', due: 600 },
       { at: 100, unreached: away, began: 10, phase: 'doubtful', due: 600 },
@@ -65,7 +68,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    name: 'what failed before an answer came says nothing about what comes after it',
+    name: 'a failure from before a response says nothing about later calls',
     steps: [
       { at: 100, unreached: away, began: 0, phase: 'doubtful', due: 600 },
       { at: 110, reached: true, phase: 'closed' },
@@ -82,7 +85,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     })),
   },
   {
-    name: 'what is no absence does not count',
+    name: 'a failure that is no unavailability does not count',
     steps: [odd, busy, stopping, ours, new Failure('internal_error')].map((unreached) => ({
       at: 0,
       unreached,
@@ -90,7 +93,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     })),
   },
   {
-    name: 'a suspicion is looked into, however often it is repeated, and counts nothing',
+    name: 'a suspicion causes a probe, however often it is repeated, and does not count',
     steps: [
       { at: 0, suspected: true, phase: 'doubtful', due: 500 },
       { at: 100, suspected: true, phase: 'doubtful', due: 500 },
@@ -103,11 +106,11 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
   { name: 'a look that fails opens it at once', steps: down },
   { name: 'so does one that finds something else there', steps: [{ at: 0, lookFailed: odd, phase: 'open', due: 500 }] },
   {
-    name: 'a look that says nothing changes nothing',
+    name: 'an inconclusive probe changes nothing',
     steps: [busy, stopping, ours].map((lookFailed) => ({ at: 0, lookFailed, phase: 'closed' })),
   },
   {
-    name: 'a look that says nothing leaves a doubt, and is repeated',
+    name: 'an inconclusive probe keeps the doubt, and is repeated',
     steps: [
       attempt(0, 'doubtful', 500),
       { at: 500, looking: true, phase: 'doubtful' },
@@ -117,7 +120,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    name: 'a look that says nothing leaves it open, and is repeated',
+    name: 'an inconclusive probe keeps the circuit open, and is repeated',
     steps: [
       ...down,
       { at: 500, looking: true, phase: 'half-open' },
@@ -138,7 +141,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    name: 'attempts that began before it opened change nothing',
+    name: 'attempts from before the circuit opened change nothing',
     steps: [
       ...down,
       { at: 10, unreached: away, phase: 'open', due: 500 },
@@ -155,7 +158,7 @@ const table: readonly { readonly name: string; readonly steps: readonly Step[] }
     ],
   },
   {
-    name: 'an answer closes it, whoever got it',
+    name: 'a response closes the circuit, whichever call got it',
     steps: [...down, { at: 10, reached: true, phase: 'closed' }],
   },
   {
@@ -204,7 +207,7 @@ describe('the health of a backend', () => {
     }
   });
 
-  test('refuses with what is wrong, and when it is worth another try', () => {
+  test('rejects with the reason, and the time of the next attempt', () => {
     const health = new Health({ downAfter: 3 }, new Backoff(pauses, () => 1));
     const cause = new Failure('backend_timeout', { message: 'Nothing came' });
     health.lookFailed(cause, start);

@@ -3,8 +3,8 @@ import { Failure } from '../../src/errors/failure.ts';
 import type { ClientFacts } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
-import { ListRelay } from '../../src/upstream/list-relay.ts';
 import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
+import { ListRelay } from '../../src/upstream/standalone-state.ts';
 import {
   CallRecorder,
   callOf,
@@ -102,7 +102,7 @@ describe('initialize', () => {
     });
   });
 
-  test('introduces a modern client in the newest legacy revision, under our name where it has none', async () => {
+  test('introduces a modern client in the newest legacy revision, under our name if it has none', async () => {
     const { channel } = await opened({ streams: true, facts: client('2026-07-28') });
     expect(channel.asked[0]?.json.params).toEqual({
       protocolVersion: '2025-11-25',
@@ -117,7 +117,7 @@ describe('initialize', () => {
     { version: '2025-03-26', sessionId: 'S', expect: { 'mcp-session-id': 'S' } },
     { version: '2024-11-05', sessionId: undefined, expect: {} },
   ];
-  test.each(headers)('what follows in $version carries its headers', async ({ version, sessionId, expect: wanted }) => {
+  test.each(headers)('later requests in $version carry its headers', async ({ version, sessionId, expect: wanted }) => {
     const { channel, lane } = await agreed({
       streams: true,
       version,
@@ -148,7 +148,7 @@ describe('initialize', () => {
       expect: 'backend_unavailable',
     },
   ];
-  test.each(failures)('fails with $expect after $name, and leaves nothing', async ({ answer, expect: reason }) => {
+  test.each(failures)('fails with $expect after $name, and leaves nothing open', async ({ answer, expect: reason }) => {
     const { channel, opening, sink, ended, clock } = await setUp({ streams: true, onInitialize: answer });
     await expect(opening).rejects.toMatchObject({ reason });
     await settleDown();
@@ -158,7 +158,7 @@ describe('initialize', () => {
     expect(clock.pending).toEqual([]);
   });
 
-  test('is given up after its time, and never cancelled', async () => {
+  test('times out, and is never cancelled', async () => {
     const { channel, clock, opening } = await setUp({ streams: false, onInitialize: () => undefined });
     await channel.until(() => channel.asked.length > 0);
     clock.advance(limits.firstByteMs);
@@ -196,7 +196,7 @@ describe('initialized', () => {
     expect(channel.listens).toHaveLength(1);
   });
 
-  test('waits for the client’s own otherwise, and is sent once', async () => {
+  test('waits for that of the client otherwise, and is sent once', async () => {
     const { channel, lane } = await agreed({ streams: true });
     expect(channel.posts).toEqual([]);
     lane.notify(permit, initialized);
@@ -226,7 +226,7 @@ describe('initialized', () => {
     expect(channel.asked.map(({ json }) => json.method)).toEqual(['initialize', 'tools/call']);
   });
 
-  test('is said for a client that forgets it, and then not again', async () => {
+  test('is sent for a client that forgets it, and then not again', async () => {
     const { channel, lane } = await agreed({ streams: true });
     lane.call(permit, callOf(toolCall), new CallRecorder());
     await settleDown();
@@ -236,7 +236,7 @@ describe('initialized', () => {
     expect(channel.last.json.method).toBe('tools/call');
   });
 
-  test('delays no cancellation: a call that was given up is never sent', async () => {
+  test('delays no cancellation: a cancelled call is never sent', async () => {
     const { channel, lane } = await agreed({ streams: true });
     const taken = channel.holdPosts();
     const call = lane.call(permit, callOf(toolCall), new CallRecorder());
@@ -249,7 +249,7 @@ describe('initialized', () => {
 });
 
 describe('notifications of the client', () => {
-  test('pass, but for cancellations, whose ids are not the backend’s', async () => {
+  test('pass, except for cancellations, whose ids are not those of the backend', async () => {
     const { channel, lane } = await opened({ streams: true });
     lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/roots/list_changed" }'));
     lane.notify(permit, told('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'));
@@ -270,7 +270,7 @@ describe('a call', () => {
     expect([good.ends, bad.ends]).toEqual([['result legacy'], ['error legacy']]);
   });
 
-  test('hears what comes on its stream', async () => {
+  test('gets the messages of its stream', async () => {
     const { channel, lane, sink: laneSink } = await opened({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -281,7 +281,7 @@ describe('a call', () => {
     expect(laneSink.notes).toEqual([]);
   });
 
-  test('cancelled: the backend is told with its own id, and the stream is closed', async () => {
+  test('cancelled: the backend is notified with its own id, and the stream is closed', async () => {
     const { channel, lane } = await opened({ streams: true, sessionId: 'S' });
     const sink = new CallRecorder();
     const call = lane.call(permit, callOf(toolCall), sink);
@@ -293,7 +293,7 @@ describe('a call', () => {
     expect(sink.ends).toEqual([]);
   });
 
-  test('that is silent for too long is cancelled, and fails', async () => {
+  test('that gets no message for too long is cancelled, and fails', async () => {
     const { channel, clock, lane } = await opened({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall, { progress: true }), sink);
@@ -306,7 +306,7 @@ describe('a call', () => {
     expect(channel.posted()).toHaveLength(1);
   });
 
-  test('that waits for a person is not silent', async () => {
+  test('that waits for the user does not time out', async () => {
     const { channel, clock, lane } = await opened({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -328,7 +328,7 @@ describe('a lost session', () => {
     { name: '404 without', lose: (asked) => asked.fail(new Failure('backend_invalid'), gone) },
     { name: 'the channel’s word', lose: (asked) => asked.fail(new Failure('backend_session_lost')) },
   ];
-  test.each(ways)('ends every call in flight, then the lane: $name', async ({ lose }) => {
+  test.each(ways)('ends every call in flight, then the upstream session: $name', async ({ lose }) => {
     const { channel, lane, sink: laneSink, ended } = await opened({ streams: true, sessionId: 'S' });
     const [first, second] = [new CallRecorder(), new CallRecorder()];
     lane.call(permit, callOf(toolCall), first);
@@ -354,7 +354,7 @@ describe('a lost session', () => {
     expect(sink.losses).toHaveLength(1);
   });
 
-  test('may be that of a channel which is a session by itself: what it refused with 404 was not looked at', async () => {
+  test('may be that of a channel which is a session by itself: a request that got 404 was not processed', async () => {
     const { channel, lane, sink: laneSink } = await opened({ streams: false });
     const [first, second] = [new CallRecorder(), new CallRecorder()];
     lane.call(permit, callOf(toolCall), first);
@@ -402,7 +402,7 @@ describe('a lost session', () => {
 });
 
 describe('closing', () => {
-  test('takes back questions, ends calls, then the session, then the channel', async () => {
+  test('cancels server requests, ends calls, then the session, then the channel', async () => {
     const { channel, lane, sink: laneSink, ended } = await opened({ streams: true, sessionId: 'S' });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -425,8 +425,8 @@ describe('closing', () => {
   });
 });
 
-describe('what belongs to no call', () => {
-  test('goes to the lane, but for progress, which goes to its call or nowhere', async () => {
+describe('a message without a call', () => {
+  test('goes to the upstream session, except for progress, which goes to its call or is dropped', async () => {
     const { channel, lane, sink: laneSink, notes } = await opened({ streams: false });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall, { progress: true }), sink);

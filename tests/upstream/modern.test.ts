@@ -82,7 +82,7 @@ describe('a call to a modern backend', () => {
     { name: 'no result type means complete', result: {}, expect: 'result modern', doubts: false },
     { name: 'input required', result: { resultType: 'input_required' }, expect: 'result modern', doubts: false },
     {
-      name: 'a result type nobody knows',
+      name: 'an unknown result type',
       result: { resultType: 'task' },
       expect: 'failure backend_invalid',
       doubts: false,
@@ -117,7 +117,7 @@ describe('a call to a modern backend', () => {
     { name: '405 without a message', failure: new Failure('backend_invalid'), status: 405, doubted: true },
     { name: 'an answer that is too large', failure: new Failure('backend_too_large'), status: 200, doubted: false },
   ];
-  test.each(failings)('fails as the channel says: $name', ({ failure, status, doubted }) => {
+  test.each(failings)('fails as the channel does: $name', ({ failure, status, doubted }) => {
     const { channel, lane, doubts } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -126,7 +126,7 @@ describe('a call to a modern backend', () => {
     expect(doubts.length > 0).toBe(doubted);
   });
 
-  test('hears the notifications of its stream; requests there are forbidden, and ignored', () => {
+  test('gets the notifications of its stream; requests there are forbidden, and ignored', () => {
     const { channel, lane, notes } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall, { progress: true }), sink);
@@ -142,7 +142,7 @@ describe('a call to a modern backend', () => {
     expect(sink.ends).toEqual(['result modern']);
   });
 
-  test('cancelled over HTTP: the stream is closed, nothing is posted, nothing is heard', () => {
+  test('cancelled over HTTP: the stream is closed, nothing is posted, nothing is delivered', () => {
     const { channel, lane } = setUp({ streams: true });
     const sink = new CallRecorder();
     const call = lane.call(permit, callOf(toolCall), sink);
@@ -154,7 +154,7 @@ describe('a call to a modern backend', () => {
     expect(sink.ends).toEqual([]);
   });
 
-  test('cancelled over stdio: the backend is told, with its own id', () => {
+  test('cancelled over stdio: the backend is notified, with its own id', () => {
     const { channel, lane } = setUp({ streams: false });
     lane.call(permit, callOf(toolCall), new CallRecorder());
     lane.call(permit, callOf(toolCall), new CallRecorder()).cancel('enough "now"');
@@ -163,7 +163,7 @@ describe('a call to a modern backend', () => {
     ]);
   });
 
-  test('times out: the backend is cancelled, and the caller hears which limit it was', () => {
+  test('times out: the backend is cancelled, and the caller gets the limit', () => {
     const { channel, clock, lane } = setUp({ streams: false });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -175,7 +175,7 @@ describe('a call to a modern backend', () => {
     expect(clock.pending).toEqual([]);
   });
 
-  test('a fault in the listener ends the call as a fault of ours, and stops the backend', () => {
+  test('an error in the listener ends the call as internal error, and stops the backend', () => {
     const { channel, lane, notes } = setUp({ streams: true });
     const sink = new CallRecorder();
     sink.notify = () => {
@@ -201,7 +201,7 @@ describe('a call to a modern backend', () => {
     expect(sink.ends).toEqual(['failure backend_unavailable']);
   });
 
-  test('after the end of the lane every call fails, and none is sent', async () => {
+  test('after the end of the upstream session every call fails, and none is sent', async () => {
     const { channel, lane } = setUp({ streams: true });
     const before = new CallRecorder();
     const after = new CallRecorder();
@@ -219,7 +219,7 @@ describe('a call to a modern backend', () => {
     expect(channel.asked).toHaveLength(1);
   });
 
-  test('closing the lane ends nothing: it is everybody’s', () => {
+  test('closing the upstream session ends nothing: it is shared', () => {
     const { channel, lane } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(toolCall), sink);
@@ -230,7 +230,7 @@ describe('a call to a modern backend', () => {
 });
 
 describe('on one pipe for all calls', () => {
-  test('progress goes to the call whose token it carries, if it asked for any', () => {
+  test('progress goes to the call whose token it carries, if it requested any', () => {
     const { channel, lane, notes } = setUp({ streams: false });
     const [first, second, third] = [new CallRecorder(), new CallRecorder(), new CallRecorder()];
     lane.call(permit, callOf(toolCall, { progress: true }), first);
@@ -243,7 +243,7 @@ describe('on one pipe for all calls', () => {
     expect(notes.odds).toEqual(['unattributed', 'unattributed', 'unattributed', 'unattributed']);
   });
 
-  test('log messages go to the one call that wants them, and to none where two do', () => {
+  test('log messages go to the one call that wants them, and to none if two do', () => {
     const { channel, lane } = setUp({ streams: false });
     const [quiet, chatty, other] = [new CallRecorder(), new CallRecorder(), new CallRecorder()];
     const log = note('notifications/message', { level: 'info', data: 'x' });
@@ -256,7 +256,7 @@ describe('on one pipe for all calls', () => {
     expect([quiet.notes.length, chatty.notes.length, other.notes.length]).toEqual([0, 1, 0]);
   });
 
-  test('what carries a subscription id goes to that subscription alone', () => {
+  test('a message with a subscription id goes to that subscription alone', () => {
     const { channel, lane } = setUp({ streams: false });
     const [tool, first, second] = [new CallRecorder(), new CallRecorder(), new CallRecorder()];
     lane.call(permit, callOf(toolCall, { progress: true, logLevel: 'debug' }), tool);
@@ -282,7 +282,7 @@ describe('on one pipe for all calls', () => {
 });
 
 describe('a subscription', () => {
-  test('lives as long as it likes once it was acknowledged', () => {
+  test('has no timeout once it was acknowledged', () => {
     const { channel, clock, lane } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(listen), sink);
@@ -292,7 +292,7 @@ describe('a subscription', () => {
     expect(sink.notes).toHaveLength(1);
   });
 
-  test('is given up where nobody acknowledges it', () => {
+  test('is given up if it is not acknowledged', () => {
     const { clock, lane } = setUp({ streams: true });
     const sink = new CallRecorder();
     lane.call(permit, callOf(listen), sink);

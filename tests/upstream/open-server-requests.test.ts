@@ -3,8 +3,8 @@ import { Failure } from '../../src/errors/failure.ts';
 import type { ServerRequestReply } from '../../src/exchange/call.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
-import { ListRelay } from '../../src/upstream/list-relay.ts';
 import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
+import { ListRelay } from '../../src/upstream/standalone-state.ts';
 import {
   CallRecorder,
   callOf,
@@ -53,7 +53,7 @@ async function opened({ streams }: { streams: boolean }) {
 const ask = (id: unknown, method = 'elicitation/create') => ({ jsonrpc: '2.0', id, method, params: { message: '?' } });
 const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
-describe('a question of the backend is put to', () => {
+describe('a server request goes to', () => {
   test('the call on whose stream it came', async () => {
     const { start, sink } = await opened({ streams: true });
     const [first, second] = [start(), start()];
@@ -72,7 +72,7 @@ describe('a question of the backend is put to', () => {
     },
   );
 
-  test('the lane where no call, or more than one, may have', async () => {
+  test('the upstream session if no call, or more than one, may own it', async () => {
     const { channel, start, sink } = await opened({ streams: false });
     channel.say(ask(1));
     start();
@@ -116,7 +116,7 @@ describe('its answer', () => {
       },
     },
     {
-      name: 'a fault of ours, whose text stays here',
+      name: 'an internal error, whose text is not sent',
       reply: { failure: new Failure('internal_error', { message: 'secret' }) },
       expect: { error: { code: -32603, message: 'Internal error', data: { reason: 'internal_error' } } },
     },
@@ -157,7 +157,7 @@ describe('its answer', () => {
 });
 
 describe('too many, or the same one twice', () => {
-  test('beyond the limit the backend is told', async () => {
+  test('beyond the limit the backend gets an error', async () => {
     const { channel, start } = await opened({ streams: true });
     const { asked, sink } = start();
     for (const id of [1, 2, 3, 4]) asked.say(ask(id));
@@ -179,14 +179,14 @@ describe('too many, or the same one twice', () => {
   });
 });
 
-describe('it is taken back', () => {
+describe('it is cancelled', () => {
   const cancelled = (requestId: unknown) => ({
     jsonrpc: '2.0',
     method: 'notifications/cancelled',
     params: { requestId },
   });
 
-  test('by the backend, on whatever stream; then no answer is sent', async () => {
+  test('by the backend, on any stream; then no answer is sent', async () => {
     const { channel, start } = await opened({ streams: true });
     const { asked, sink } = start();
     asked.say(ask(1));
@@ -206,7 +206,7 @@ describe('it is taken back', () => {
     expect(sink.notes).toEqual([]);
   });
 
-  test('when its call ends; should the backend still wait, it hears why', async () => {
+  test('when its call ends; if the backend still waits, it gets the reason', async () => {
     const { channel, start } = await opened({ streams: true });
     const { asked, sink } = start();
     asked.say(ask(1));
@@ -224,7 +224,7 @@ describe('it is taken back', () => {
     expect(channel.posted()).toMatchObject([{ method: 'notifications/cancelled' }, { id: 1, error: {} }]);
   });
 
-  test('and put to the lane, where it was only guessed to belong to a call that is complete without it', async () => {
+  test('and sent to the upstream session, if its call was only a guess and is complete without it', async () => {
     const { channel, start, sink: laneSink } = await opened({ streams: false });
     const { asked, sink } = start();
     channel.say(ask(1, 'roots/list'));

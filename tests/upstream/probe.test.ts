@@ -24,7 +24,7 @@ const refuse =
     asked.error(-32022, { status: 400, sessionId: undefined }, { supported });
 
 describe('a probe', () => {
-  test('asks server/discover with a modern envelope, our name and no capabilities', async () => {
+  test('sends server/discover with a modern envelope, our name and no capabilities', async () => {
     const { connector, probing } = start('http', rules.modern);
     const { discovery, line } = await probing;
     const asked = connector.channels[0]?.asked[0];
@@ -46,7 +46,7 @@ describe('a probe', () => {
     expect(connector.open).toBe(1);
   });
 
-  test('over HTTP a modern backend is asked whether it has a legacy half, too', async () => {
+  test('over HTTP probes a modern backend for a legacy half, too', async () => {
     const { connector, probing } = start('http', (asked) => {
       if (asked.json.method === 'initialize') agree(asked, 'S');
       else asked.result(modernResult);
@@ -57,7 +57,7 @@ describe('a probe', () => {
     expect(line?.channel).toBe(connector.channels[0]);
   });
 
-  test('a modern backend that says which revisions it has is not asked', async () => {
+  test('does not probe a modern backend that lists its revisions', async () => {
     const { connector, probing } = start('http', rules.dual);
     await probing;
     expect(connector.log).toEqual([['server/discover']]);
@@ -120,7 +120,7 @@ describe('a probe', () => {
     expect(connector.open).toBe(0);
   });
 
-  test('a backend that understands nothing is said to be so', async () => {
+  test('of a backend that understands nothing reports that', async () => {
     const { probing } = start('http', (asked) => asked.error(-32601));
     await expect(probing).rejects.toMatchObject({
       reason: 'backend_invalid',
@@ -128,7 +128,7 @@ describe('a probe', () => {
     });
   });
 
-  test('answers a ping meanwhile, and refuses questions', async () => {
+  test('answers a ping meanwhile, and rejects server requests', async () => {
     const { connector, probing } = start('stdio', (asked, channel) => {
       if (asked.json.method === 'server/discover') asked.error(-32601);
       else {
@@ -146,7 +146,7 @@ describe('a probe', () => {
 });
 
 describe('a probe over stdio', () => {
-  test('takes silence for a legacy server, after its time', async () => {
+  test('treats a timeout as a legacy server', async () => {
     const { clock, connector, probing } = start('stdio', rules.taciturn);
     await clock.waiting(limits.probeMs);
     clock.advance(limits.probeMs);
@@ -182,7 +182,7 @@ describe('a probe over stdio', () => {
     expect((await probing).discovery.eras).toEqual(['modern']);
   });
 
-  test('gives up where initialize is not answered either', async () => {
+  test('fails if initialize is not answered either', async () => {
     const { clock, connector, probing } = start('stdio', rules.silent);
     await clock.waiting(limits.probeMs);
     clock.advance(limits.probeMs);
@@ -193,7 +193,7 @@ describe('a probe over stdio', () => {
     expect(connector.open).toBe(0);
   });
 
-  test('a process that ends on the probe is started once more, and asked initialize at once', async () => {
+  test('a process that exits on the probe is started once more, and gets initialize at once', async () => {
     const { connector, probing } = start('stdio', rules.touchy);
     expect((await probing).discovery.eras).toEqual(['legacy']);
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
@@ -202,7 +202,7 @@ describe('a probe over stdio', () => {
     expect((await probing).session?.line.channel).toBe(connector.channels[1]);
   });
 
-  test('a process that ends whatever it is asked is not started a third time', async () => {
+  test('a process that exits on every request is not started a third time', async () => {
     const { connector, probing } = start('stdio', rules.broken);
     await expect(probing).rejects.toMatchObject({ reason: 'backend_unavailable' });
     await settleDown();
@@ -297,7 +297,7 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
   });
 
   const absent = ['backend_invalid', 'backend_timeout'] as const;
-  test.each(absent)('tells what was refused where there is none: %s', async (reason) => {
+  test.each(absent)('reports the rejection if there is none: %s', async (reason) => {
     const { probing } = startAuto(refusing(404), rules.legacy, new Failure(reason, { message: 'none here' }));
     await expect(probing).rejects.toMatchObject({
       reason: 'backend_invalid',
@@ -313,7 +313,7 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
     expect(connector.open).toBe(0);
   });
 
-  test('an initialize that is refused there is told as it is', async () => {
+  test('an initialize that is rejected there is reported unchanged', async () => {
     const { older, probing } = startAuto(refusing(404), (asked) => asked.error(-32600));
     await expect(probing).rejects.toMatchObject({
       reason: 'backend_invalid',
@@ -323,7 +323,7 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
     expect(older.open).toBe(0);
   });
 
-  test('asks initialize alone where it is configured, with all the time that a slow start needs', async () => {
+  test('sends initialize alone if it is configured, with the time that a slow start needs', async () => {
     const { connector, probing } = start('sse', rules.legacy);
     const { discovery, way, line } = await probing;
     expect(discovery.eras).toEqual(['legacy']);

@@ -1,6 +1,5 @@
 /** The adapters with real servers at the other end, over real sockets and pipes. */
 import { devNull } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/app/clock.ts';
 import type { BackendConfig } from '../../src/config/config.ts';
@@ -9,10 +8,11 @@ import type { CallOutcome, CallRequest } from '../../src/exchange/call.ts';
 import type { Backend } from '../../src/exchange/upstream-session.ts';
 import { createBackend } from '../../src/upstream/create-backend.ts';
 import type { Era } from '../../src/wire/revisions.ts';
+import { compiled } from '../compiled.ts';
 import { startFixture } from '../conformance/processes.ts';
 import { CallRecorder, callOf, client, LaneRecorder, OddNotes, permit, told } from './support/calls.ts';
 
-const fixture = fileURLToPath(new URL('../conformance/fixture/main.ts', import.meta.url));
+const fixture = compiled(new URL('../conformance/fixture/main.ts', import.meta.url));
 const { limits } = settleLimits({});
 
 const backends: Backend[] = [];
@@ -41,7 +41,7 @@ function configOf(transport: 'http' | 'stdio', era: string): BackendConfig {
   if (transport === 'http') {
     return { kind: 'http', name: 'b', url: addresses.get(era) ?? '', headers: {}, transport: 'auto' };
   }
-  const args = ['--import', 'tsx', fixture, '--era', era, '--stdio'];
+  const args = [fixture, '--era', era, '--stdio'];
   return {
     kind: 'stdio',
     name: 'b',
@@ -94,14 +94,14 @@ const eras: readonly { transport: 'http' | 'stdio'; era: string; expect: readonl
 ];
 
 describe.each(eras)('a $era server over $transport', { timeout: START_MS }, ({ transport, era, expect: wanted }) => {
-  test('is recognised for what it is', async () => {
+  test('is recognised by its era', async () => {
     const discovery = await start(transport, era).discover();
     expect(discovery.eras).toEqual(wanted);
     expect(discovery.capabilities).toMatchObject({ tools: {} });
     expect(discovery.serverInfo?.name).toMatch(/^bascule-conformance-/);
   });
 
-  test.each(wanted)('answers on its %s lane, with progress under our token', async (of) => {
+  test.each(wanted)('answers in its %s upstream session, with progress under our token', async (of) => {
     const { lane } = await open(start(transport, era), of);
     const sink = new CallRecorder();
     lane.call(permit, tool('test_tool_with_progress', {}, { progress: true }), sink);
@@ -114,20 +114,23 @@ describe.each(eras)('a $era server over $transport', { timeout: START_MS }, ({ t
   });
 });
 
-describe('asks', { timeout: START_MS }, () => {
-  test.each(['http', 'stdio'] as const)('a legacy server over %s asks in the middle of a call', async (transport) => {
-    const { lane } = await open(start(transport, 'legacy'), 'legacy');
-    const sink = new CallRecorder();
-    const ask = sink.ask.bind(sink);
-    sink.ask = (one) => {
-      ask(one);
-      one.answer({ result: '{"action":"accept","content":{"username":"u","email":"e@x.y"}}' });
-    };
-    lane.call(permit, tool('test_elicitation', { message: 'who?' }), sink);
-    await sink.settled;
-    expect(sink.asks.map(({ row }) => row.method)).toEqual(['elicitation/create']);
-    expect(JSON.stringify(resultOf(sink.outcomes[0]))).toContain('action=accept');
-  });
+describe('server requests', { timeout: START_MS }, () => {
+  test.each(['http', 'stdio'] as const)(
+    'a legacy server over %s sends one in the middle of a call',
+    async (transport) => {
+      const { lane } = await open(start(transport, 'legacy'), 'legacy');
+      const sink = new CallRecorder();
+      const ask = sink.ask.bind(sink);
+      sink.ask = (one) => {
+        ask(one);
+        one.answer({ result: '{"action":"accept","content":{"username":"u","email":"e@x.y"}}' });
+      };
+      lane.call(permit, tool('test_elicitation', { message: 'who?' }), sink);
+      await sink.settled;
+      expect(sink.asks.map(({ row }) => row.method)).toEqual(['elicitation/create']);
+      expect(JSON.stringify(resultOf(sink.outcomes[0]))).toContain('action=accept');
+    },
+  );
 
   test('a modern server answers input_required, and the next round carries the answers', async () => {
     const { lane } = await open(start('http', 'modern'), 'modern');
@@ -146,7 +149,7 @@ describe('asks', { timeout: START_MS }, () => {
 
 describe('subscriptions', { timeout: START_MS }, () => {
   test.each(['http', 'stdio'] as const)(
-    'a modern server over %s tells of changes on its listen call',
+    'a modern server over %s notifies of changes on its listen call',
     async (transport) => {
       const { lane } = await open(start(transport, 'modern'), 'modern');
       const listening = new CallRecorder();

@@ -1,4 +1,6 @@
-/** A backend is spoken to in the revisions that its profile has, and in no other: also when it is found out what it is. */
+/**
+ * A backend is spoken to in the revisions that its profile has, and in no other: also when it is found out what it is.
+ */
 import { describe, expect, test } from 'vitest';
 import { LiveBackend } from '../../src/upstream/backend.ts';
 import { Backoff } from '../../src/upstream/backoff.ts';
@@ -26,7 +28,7 @@ const stubborn =
     asked.result({ protocolVersion, capabilities: {}, serverInfo: { name: 's' } });
 
 describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
-  test('without a modern revision nothing modern is said', async () => {
+  test('without a modern revision no modern request is sent', async () => {
     const { connector, probing } = probed(transport, legacy, rules.dual);
     expect((await probing).discovery).toMatchObject({ eras: ['legacy'], revision: '2025-11-25' });
     expect(connector.log).toEqual([['initialize']]);
@@ -38,7 +40,7 @@ describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
     expect(connector.channels[0]?.asked[0]?.json.params.protocolVersion).toBe('2025-06-18');
   });
 
-  test('without a legacy revision nobody is initialized', async () => {
+  test('without a legacy revision no initialize is sent', async () => {
     const { connector, probing } = probed(transport, ['2026-07-28'], rules.dual);
     expect((await probing).discovery.eras).toEqual(['modern']);
     expect(connector.log).toEqual([['server/discover']]);
@@ -48,7 +50,7 @@ describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
     const { connector, probing } = probed(transport, ['2026-07-28'], rules.legacy);
     await expect(probing).rejects.toMatchObject({
       reason: 'backend_invalid',
-      message: 'The backend has no revision that its profile has',
+      message: 'The backend supports no revision that its profile allows',
     });
     expect(connector.log).toEqual([['server/discover']]);
   });
@@ -57,12 +59,12 @@ describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
     const { probing } = probed(transport, ['2025-11-25'], stubborn('2024-11-05'));
     await expect(probing).rejects.toMatchObject({
       reason: 'backend_invalid',
-      message: expect.stringContaining('2024-11-05, which its profile does not have'),
+      message: expect.stringContaining('2024-11-05, which its profile does not allow'),
     });
   });
 });
 
-test('a session is opened in one of them, whatever the client speaks', async () => {
+test('a session is opened in one of them, whatever the revision of the client', async () => {
   const connector = new ScriptedConnector('http', (asked) => agree(asked));
   const pace = new Backoff({ restartMinMs: 500, restartMaxMs: 30_000 }, () => 1);
   const backend = new LiveBackend({

@@ -24,15 +24,15 @@ function setUp() {
   return { clock, slots, log, come };
 }
 
-describe('what a backend is given at once', () => {
-  it('may all be one principal’s while nobody else comes', () => {
+describe('the concurrent calls of a backend', () => {
+  it('may all be used by one principal while no other comes', () => {
     const { log, come } = setUp();
     come('alice', 'a1');
     come('alice', 'a2');
     expect(log).toEqual(['a1 in', 'a2 in']);
   });
 
-  it('goes round among the principals that wait, not by who came first', () => {
+  it('are given round-robin to waiting principals, not by arrival', () => {
     const { slots, log, come } = setUp();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) come('alice', name);
     come('bob', 'b1');
@@ -41,7 +41,7 @@ describe('what a backend is given at once', () => {
     expect(log).toEqual(['a3 in', 'b1 in', 'a4 in', 'a5 in']);
   });
 
-  it('is refused to the last of whoever waits with most where the queue is full', async () => {
+  it('are refused to the last call of the principal that waits with most if the queue is full', async () => {
     const { log, come } = setUp();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) come('alice', name);
     log.length = 0;
@@ -51,7 +51,7 @@ describe('what a backend is given at once', () => {
     expect(log).toEqual(['a6 backend_busy', 'a7 backend_busy']);
   });
 
-  it('is not waited for beyond the limit, and not by whoever is gone', () => {
+  it('are not waited for beyond the limit, and not by cancelled calls', () => {
     const { clock, slots, log, come } = setUp();
     come('alice', 'a1');
     come('alice', 'a2');
@@ -69,7 +69,7 @@ describe('what a backend is given at once', () => {
 });
 
 describe('a fair queue', () => {
-  it('keeps each principal’s order, loses nothing, and is never over its bound', () => {
+  it('keeps the order of each principal, loses nothing, and never exceeds its bound', () => {
     const keys = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(fc.option(keys, { nil: undefined }), { maxLength: 200 }), (steps) => {

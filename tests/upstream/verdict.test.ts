@@ -64,7 +64,7 @@ const both: readonly { name: string; answer: ProbeAnswer; expect: string }[] = [
     expect: 'none backend_invalid',
   },
   { name: 'refused without a word', answer: error(-32022), expect: 'none backend_invalid' },
-  { name: 'refused with nonsense', answer: error(-32022, { supported: 1 }), expect: 'none backend_invalid' },
+  { name: 'rejected with an invalid error', answer: error(-32022, { supported: 1 }), expect: 'none backend_invalid' },
   { name: 'header mismatch', answer: error(-32020), expect: 'none backend_invalid' },
   { name: 'missing capability', answer: error(-32021), expect: 'none backend_invalid' },
 ];
@@ -109,7 +109,7 @@ describe('the answer to a probe', () => {
     expect(short(judge(answer, 'stdio'))).toBe(wanted);
   });
 
-  test('what a modern backend says of itself is kept', () => {
+  test('the info of a modern backend is kept', () => {
     const verdict = judge(
       result({
         resultType: 'complete',

@@ -10,16 +10,20 @@ function policy(shown: ReturnType<typeof page>): ReadonlyMap<string, string> {
   return new Map(directives.map((text) => [text.split(' ')[0] ?? '', text.split(' ').slice(1).join(' ')]));
 }
 
-describe('what is put into a page', () => {
+describe('values in a page', () => {
   const cases = [
     { name: 'markup is text', part: '<b>&"\'', expect: '&lt;b&gt;&amp;&quot;&#39;' },
     { name: 'a number', part: 7, expect: '7' },
     { name: 'nothing', part: undefined, expect: '' },
-    { name: 'what does not apply', part: false, expect: '' },
-    { name: 'what a template made stays', part: html`<i>${'<'}</i>`, expect: '<i>&lt;</i>' },
+    { name: 'an absent value', part: false, expect: '' },
+    { name: 'the output of a template unchanged', part: html`<i>${'<'}</i>`, expect: '<i>&lt;</i>' },
     { name: 'a list', part: ['a', html`<br>`, '<'], expect: 'a<br>&lt;' },
-    { name: 'line ends are blanks', part: 'a\r\nb', expect: 'a  b' },
-    { name: 'text cannot turn its surroundings about', part: 'a\u202eb\u2066c\u0000', expect: 'a\ufffdb\ufffdc\ufffd' },
+    { name: 'line breaks as blanks', part: 'a\r\nb', expect: 'a  b' },
+    {
+      name: 'text that cannot change its surroundings',
+      part: 'a\u202eb\u2066c\u0000',
+      expect: 'a\ufffdb\ufffdc\ufffd',
+    },
     { name: 'a lone surrogate', part: 'a\ud800', expect: 'a\ufffd' },
   ] as const;
   it.each(cases)('$name', ({ part, expect: expected }) => {
@@ -57,7 +61,7 @@ describe('the frame', verifies('gateway:consent:page-safe'), () => {
     expect(shown.html).not.toMatch(/<script|style=|https?:\/\//);
   });
 
-  it('is kept nowhere and tells nobody its address', () => {
+  it('is not cached and sends no referrer', () => {
     expect(shown.headers).toMatchObject({
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
@@ -67,7 +71,7 @@ describe('the frame', verifies('gateway:consent:page-safe'), () => {
     });
   });
 
-  it('lets a form lead to the places named, and drops what is no place', () => {
+  it('lets a form lead to the named places, and drops invalid ones', () => {
     const formsLeadTo = [
       'https://as.example:8443',
       'http://[::1]:90',

@@ -38,7 +38,7 @@ async function serving(answer: PageSet['answer'] = async () => shown(200, page({
 }
 
 describe('pages on node:http', () => {
-  it('hands over path, query, body and who asked', async () => {
+  it('hands over path, query, body and caller', async () => {
     const { url, asked } = await serving();
     await fetch(`${url}/p?a=1&a=2`, {
       method: 'POST',
@@ -68,7 +68,7 @@ describe('pages on node:http', () => {
     expect((await fetch(`${url}/p`)).headers.getSetCookie()).toEqual(['a=1', 'b=2']);
   });
 
-  it('answers HEAD with the length and nothing else', async () => {
+  it('answers HEAD with the length only', async () => {
     const { url } = await serving();
     const answer = await fetch(`${url}/p`, { method: 'HEAD' });
     expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100);
@@ -92,7 +92,7 @@ describe('pages on node:http', () => {
     sent.destroy();
   });
 
-  it('makes a page of what nobody foresaw, without its text', async () => {
+  it('makes a page of an unexpected error, without its text', async () => {
     const { url, broken } = await serving(async () => {
       throw new Error('secret');
     });
@@ -102,7 +102,7 @@ describe('pages on node:http', () => {
     expect(broken).toHaveLength(1);
   });
 
-  it('does not ask where a form was cut off', async () => {
+  it('does not handle a form that was cut off', async () => {
     const { port, url, asked, broken } = await serving();
     const socket = connect(port, '127.0.0.1');
     socket.write('POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');

@@ -99,7 +99,7 @@ describe('from a client', () => {
   });
 });
 
-test('nothing is looked at behind the last member that may be there', () => {
+test('members beyond the limit are not read', () => {
   const many = batch(`[${ping},${ping},}`);
   expect(() => readBatch(many, { ...limits, members: 3 })).toThrow(expect.objectContaining({ reason: 'parse_error' }));
   for (const read of [readBatch, readRpcBatch])
@@ -112,7 +112,7 @@ describe('from a backend', () => {
     expect(skimBatch(batch('[]'))).toEqual([]);
   });
 
-  test('nonsense is the backend’s fault', () => {
+  test('an invalid batch is the fault of the backend', () => {
     expect(() => skimBatch(batch('[1]'))).toThrow(expect.objectContaining({ reason: 'backend_invalid' }));
     expect(() => skimBatch(batch('[{]'))).toThrow(expect.objectContaining({ reason: 'backend_invalid' }));
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { forUpstream, missingFor, readCapabilities } from '../../src/wire/capabilities.ts';
 
-describe('what a client declares', () => {
+describe('the capabilities of a client', () => {
   const none = { elicitation: undefined, sampling: undefined, roots: false };
   const cases: readonly { name: string; raw: unknown; expect: object }[] = [
     { name: 'nothing', raw: {}, expect: none },
@@ -37,7 +37,7 @@ describe('what a client declares', () => {
   });
 });
 
-describe('what is declared to a backend', () => {
+describe('the capabilities for a backend', () => {
   const cases: readonly { name: string; raw: Record<string, unknown>; expect: object }[] = [
     { name: 'unknown ones', raw: { experimental: { a: 1 }, x: true }, expect: { experimental: { a: 1 }, x: true } },
     { name: 'no tasks', raw: { tasks: {}, sampling: {} }, expect: { sampling: {} } },
@@ -55,13 +55,13 @@ describe('what is declared to a backend', () => {
   });
 });
 
-describe('what an ask needs and the client lacks', () => {
+describe('the capability that a server request needs and the client lacks', () => {
   const form = { elicitation: {} };
   const url = { elicitation: { url: {} } };
   const cases: readonly { name: string; method: string; params?: unknown; raw: object; expect: object | undefined }[] =
     [
       {
-        name: 'a form for one who can',
+        name: 'a form for a client with forms',
         method: 'elicitation/create',
         params: { mode: 'form' },
         raw: form,
@@ -83,20 +83,20 @@ describe('what an ask needs and the client lacks', () => {
         expect: { elicitation: { url: {} } },
       },
       {
-        name: 'a URL for one who can',
+        name: 'a URL for a client with URLs',
         method: 'elicitation/create',
         params: { mode: 'url' },
         raw: url,
         expect: undefined,
       },
       {
-        name: 'a form for one who cannot',
+        name: 'a form for a client without forms',
         method: 'elicitation/create',
         raw: {},
         expect: { elicitation: { form: {} } },
       },
       { name: 'sampling', method: 'sampling/createMessage', params: {}, raw: { sampling: {} }, expect: undefined },
-      { name: 'sampling for one who cannot', method: 'sampling/createMessage', raw: {}, expect: { sampling: {} } },
+      { name: 'sampling for a client without it', method: 'sampling/createMessage', raw: {}, expect: { sampling: {} } },
       {
         name: 'sampling with tools',
         method: 'sampling/createMessage',
@@ -112,14 +112,14 @@ describe('what an ask needs and the client lacks', () => {
         expect: { sampling: { tools: {} } },
       },
       {
-        name: 'sampling with tools for one who can',
+        name: 'sampling with tools for a client with it',
         method: 'sampling/createMessage',
         params: { tools: [] },
         raw: { sampling: { tools: {} } },
         expect: undefined,
       },
       { name: 'roots', method: 'roots/list', raw: { roots: {} }, expect: undefined },
-      { name: 'roots for one who has none', method: 'roots/list', raw: {}, expect: { roots: {} } },
+      { name: 'roots for a client without them', method: 'roots/list', raw: {}, expect: { roots: {} } },
       { name: 'a ping, which needs nothing', method: 'ping', raw: {}, expect: undefined },
     ];
   test.each(cases)('$name', ({ method, params, raw, expect: expected }) => {

@@ -34,7 +34,7 @@ function response(text: string): Response {
   return message;
 }
 
-test('parts are put one behind the other, whatever they hold', () => {
+test('parts are concatenated, whatever they contain', () => {
   const part = fc.oneof(awkwardText, fc.string({ unit: 'binary', maxLength: 700 }), fc.uint8Array({ maxLength: 300 }));
   holds(
     fc.property(fc.array(part), (parts) => {
@@ -165,7 +165,7 @@ describe('an object anew', () => {
     expect(rewrite(message.bytes, params, edit).toString()).toBe(expected);
   });
 
-  test('means what editing the parsed one would mean', () => {
+  test('means the same as editing the parsed one', () => {
     const object = fc.dictionary(awkwardText, awkwardJson, { maxKeys: 8 });
     holds(
       fc.property(object, spelling, fc.array(awkwardText), object, (value, how, drops, set) => {
@@ -199,7 +199,7 @@ describe('splices', () => {
     return found;
   };
 
-  test('change what they name and nothing else, in any order', () => {
+  test('change only the named members, in any order', () => {
     const edits = [
       { span: span('b'), with: '"é"' },
       { span: span('a'), with: Buffer.from('[]') },
@@ -210,7 +210,7 @@ describe('splices', () => {
     expect(spliceMessage(message, []).equals(message.bytes)).toBe(true);
   });
 
-  test('that overlap, or lie outside, are a fault of ours', () => {
+  test('that overlap, or lie outside, are an internal error', () => {
     const bytes = Buffer.from('0123456789');
     for (const spans of [
       [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { folded, foldsOf, takenFor } from '../../src/wire/fold.ts';
-import { nameAt, wordAt } from '../../src/wire/names.ts';
+import { nameAt, wordAt } from '../../src/wire/values.ts';
 import { vocabulary } from '../../src/wire/vocabulary.ts';
 
 const points = Array.from({ length: 0x110000 }, (_, point) => point)
@@ -52,7 +52,7 @@ describe('folding', () => {
     expect(folded(one)).toBe(folded(other));
   });
 
-  test('makes nothing shorter, and a name that cannot give ASCII is no word of it', () => {
+  test('makes nothing shorter, and a name that cannot fold to ASCII is no protocol word', () => {
     for (const character of points) {
       const fold = folded(character);
       if (fold.length < character.length) throw new Error(character);
@@ -79,7 +79,7 @@ describe('the words of the protocol', () => {
     expect(new Set(vocabulary.map(folded)).size).toBe(vocabulary.length);
   });
 
-  test('are found where they stand, and nothing else is', () => {
+  test('are found at their places, and nothing else is', () => {
     for (const word of vocabulary) {
       const bytes = Buffer.from(`"${word}"x`);
       expect(wordAt(bytes, 1, word.length + 1)).toBe(word);

@@ -36,19 +36,19 @@ describe('lines', () => {
     expect(read(bytewise(Buffer.from(input)))).toEqual(expected);
   });
 
-  test('are too long by the client’s fault unless said otherwise', () => {
+  test('are too long by the fault of the client unless set otherwise', () => {
     const [line] = new LineReader({ lineBytes: 1 }).push(Buffer.from('abc\n'));
     expect(line).toMatchObject({ reason: 'body_too_large' });
   });
 
-  test('that are too long are told of before they end', () => {
+  test('that are too long are reported before they end', () => {
     const reader = new LineReader({ lineBytes: 3 });
     expect(reader.push(Buffer.from('abcd')).map(told)).toEqual(['body_too_large']);
     expect(reader.push(Buffer.from('efgh'))).toEqual([]);
     expect(reader.push(Buffer.from('\nok\n')).map(told)).toEqual(['=ok']);
   });
 
-  test('are the same however the stream is cut', () => {
+  test('are the same however the stream is chunked', () => {
     const bytes = fc.array(fc.constantFrom('a', 'bc', '\n', '\r', '\r\n', 'é', 'xxxxxxxxxx'), { maxLength: 40 });
     holds(
       fc.property(bytes, fc.array(fc.nat()), (parts, places) => {
@@ -63,7 +63,7 @@ describe('lines', () => {
 });
 
 describe('a message as a line', () => {
-  test('has one line end, its own', () => {
+  test('has one line break, its own', () => {
     expect(lineBytes('{\n "a":1\r\n}').toString()).toBe('{  "a":1  }\n');
     expect(lineBytes(Buffer.from('{}')).toString()).toBe('{}\n');
   });
@@ -74,7 +74,7 @@ describe('a message as a line', () => {
     expect(bytes.toString()).toBe('{\n}');
   });
 
-  test('means what it meant', () => {
+  test('means the same', () => {
     holds(
       fc.property(awkwardJson, spelling, (value, how) => {
         const [line, ...others] = new LineReader({ lineBytes: 1_000_000 }).push(lineBytes(spell(value, how)));

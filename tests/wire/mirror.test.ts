@@ -120,18 +120,18 @@ describe('mirrored headers', () => {
       header: 'MCP-Protocol-Version',
     },
     {
-      name: 'disagree on a version that nobody knows',
+      name: 'disagree on an unknown version',
       request: request('tools/list', {}, '2099-01-01'),
       headers: { version, method: 'tools/list' },
       header: 'MCP-Protocol-Version',
     },
     {
-      name: 'agree on a version that nobody knows',
+      name: 'agree on an unknown version',
       request: request('tools/list', {}, '2099-01-01'),
       headers: { version: '2099-01-01', method: 'tools/list' },
     },
     {
-      name: 'leave a version that is no string to others',
+      name: 'ignore a version that is no string',
       request: request('tools/list', {}, 5),
       headers: { version, method: 'tools/list' },
     },
@@ -174,7 +174,7 @@ describe('mirrored headers', () => {
     else expect(failure).toMatchObject({ reason: 'header_mismatch', id: '"r"', data: { header } });
   });
 
-  test('of ours agree with what we send', () => {
+  test('of the gateway agree with its body', () => {
     holds(
       fc.property(awkwardText, (name) => {
         const asked = request('prompts/get', { name });
@@ -232,7 +232,7 @@ describe('the x-mcp-header annotations of a schema', () => {
       expect: [{ header: 'mcp-param-region', path: ['a', 'b', 'properties'], type: 'string' }],
     },
     {
-      name: 'a parameter of that name, which is none',
+      name: 'a property named x-mcp-header, which is no annotation',
       schema: tool({ 'x-mcp-header': { type: 'string' } }),
       expect: [],
     },
@@ -311,12 +311,12 @@ describe('headers of parameters', () => {
     { name: 'agree on integers as numbers', args: { count: 42 }, headers: { 'mcp-param-count': '42.0' } },
     { name: 'agree on negative integers', args: { count: -7 }, headers: { 'mcp-param-count': '-7' } },
     {
-      name: 'leave values that have no text to the tool',
+      name: 'ignore values without a text form',
       args: { where: { region: ['a'] }, count: 2 ** 60 },
       headers: {},
     },
     { name: 'are missing', args: { count: 1 }, headers: {}, at: 'mcp-param-count' },
-    { name: 'are missing for zero, false and nothing', args: { dry: false }, headers: {}, at: 'mcp-param-dry' },
+    { name: 'are absent for zero, false and nothing', args: { dry: false }, headers: {}, at: 'mcp-param-dry' },
     { name: 'are there without a parameter', args: {}, headers: { 'mcp-param-dry': 'true' }, at: 'mcp-param-dry' },
     { name: 'are there for null', args: { dry: null }, headers: { 'mcp-param-dry': 'null' }, at: 'mcp-param-dry' },
     {
@@ -351,7 +351,7 @@ describe('headers of parameters', () => {
     else expect(failure).toMatchObject({ reason: 'header_mismatch', data: { header: at } });
   });
 
-  test('of ours agree with what we send', () => {
+  test('of the gateway agree with its body', () => {
     const args = fc.record(
       {
         where: fc.record({ region: fc.option(awkwardText) }, { requiredKeys: [] }),

@@ -190,7 +190,7 @@ describe.each(readers)('$name', ({ read }) => {
     }
   });
 
-  test.each(valid)('reads $name wherever its bytes lie', ({ input }) => {
+  test.each(valid)('reads $name at any position of its bytes', ({ input }) => {
     const whole = outline(read(Buffer.from(input)));
     for (const offset of [0, 1, 2, 3, 5]) {
       const memory = new Uint8Array(Buffer.byteLength(input) + offset + 9).fill(0x22);
@@ -285,6 +285,23 @@ describe.each(readers)('$name', ({ read }) => {
       }),
       3000,
     );
+  });
+});
+
+describe.each(readers)('$name serves one message after the other', ({ read }) => {
+  test.each([
+    ['cut off', '{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"x":1}'],
+    ['refused as a whole', '{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"x":1}},"result":{}}'],
+    ['read', '{"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"x":1}}}'],
+  ])('and keeps nothing of one that was %s', (_, before) => {
+    try {
+      read(Buffer.from(before));
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(Failure);
+    }
+    const after = read(Buffer.from('{"jsonrpc":"2.0","id":2,"result":{}}'));
+    expect(outline(after)).toEqual({ kind: 'result', id: '2', key: 'n2', result: {}, meta: undefined });
+    expect(() => read(Buffer.from('{"jsonrpc":"2.0"}'))).toThrow('Neither method nor result nor error');
   });
 });
 

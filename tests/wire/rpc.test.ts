@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
-import { readRpc, readRpcBatch } from '../../src/wire/rpc.ts';
-import { isRpcAnswer, rpcOutcomes } from '../../src/wire/rpc-answer.ts';
+import { isRpcAnswer, readRpc, readRpcBatch, rpcOutcomes } from '../../src/wire/rpc.ts';
 import { valueAt } from '../../src/wire/values.ts';
 
 const limits = { depth: 16, members: 8 };
@@ -16,7 +15,7 @@ function read(text: string) {
   return { kind, id, method, params: params && valueAt(message.bytes, params) };
 }
 
-describe('what is read', () => {
+describe('what the reader returns', () => {
   const cases = [
     { text: '{"jsonrpc":"2.0","id":1,"method":"a"}', is: { kind: 'request', id: '1', method: 'a', params: undefined } },
     {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure, type Reason } from '../../src/errors/failure.ts';
-import { keyedHash, keyHashes } from '../../src/wire/keyed-hash.ts';
+import { keyedHash, keyHashes } from '../../src/wire/duplicate-keys.ts';
 import { readMessage } from '../../src/wire/scan.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from './property.ts';
 
@@ -20,7 +20,7 @@ function refusal(input: string | Uint8Array, limits = { depth }): Failure {
 /** A request with this text as the value of one parameter. */
 const around = (text: string): string => `{"jsonrpc":"2.0","id":9,"method":"m","params":{"a":${text}}}`;
 
-describe('what is not JSON', () => {
+describe('invalid JSON', () => {
   const values: readonly { name: string; input: string }[] = [
     { name: 'a leading zero', input: '01' },
     { name: 'a lone minus', input: '-' },
@@ -34,7 +34,7 @@ describe('what is not JSON', () => {
     { name: 'infinity', input: '-Infinity' },
     { name: 'a word in capitals', input: 'True' },
     { name: 'a word cut short', input: 'nul' },
-    { name: 'a word that goes on', input: 'nulls' },
+    { name: 'a word with trailing letters', input: 'nulls' },
     { name: 'undefined', input: 'undefined' },
     { name: 'single quotes', input: "'a'" },
     { name: 'a raw newline in a string', input: '"a\nb"' },
@@ -71,11 +71,11 @@ describe('what is not JSON', () => {
     { name: 'a lead before ASCII', bytes: [0xc3, 0x41] },
     { name: 'two bytes for ASCII', bytes: [0xc0, 0xaf] },
     { name: 'two bytes for 0x7f', bytes: [0xc1, 0xbf] },
-    { name: 'three bytes for what needs two', bytes: [0xe0, 0x9f, 0xbf] },
+    { name: 'three bytes for a character that needs two', bytes: [0xe0, 0x9f, 0xbf] },
     { name: 'a surrogate', bytes: [0xed, 0xa0, 0x80] },
     { name: 'a surrogate pair', bytes: [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80] },
     { name: 'three bytes cut short', bytes: [0xe4, 0xb8] },
-    { name: 'four bytes for what needs three', bytes: [0xf0, 0x8f, 0xbf, 0xbf] },
+    { name: 'four bytes for a character that needs three', bytes: [0xf0, 0x8f, 0xbf, 0xbf] },
     { name: 'four bytes cut short', bytes: [0xf0, 0x9f, 0x98] },
     { name: 'beyond the last character', bytes: [0xf4, 0x90, 0x80, 0x80] },
     { name: 'a lead of five bytes', bytes: [0xf8, 0x88, 0x80, 0x80, 0x80] },
@@ -112,25 +112,25 @@ describe('what is not JSON', () => {
   });
 });
 
-describe('what two readers could understand differently', () => {
+describe('ambiguous JSON', () => {
   const many = Array.from({ length: 40 }, (_, i) => `"k${i}":${i}`).join(',');
   const ambiguous: readonly { name: string; input: string }[] = [
-    { name: 'twins side by side', input: '{"a":1,"a":1}' },
-    { name: 'twins apart', input: '{"a":1,"b":2,"a":3}' },
-    { name: 'twins of no length', input: '{"":1,"":2}' },
-    { name: 'an escaped twin', input: '{"a":1,"\\u0061":2}' },
-    { name: 'an escaped twin that comes first', input: '{"\\u0061":1,"a":2}' },
-    { name: 'two escaped twins', input: '{"\\u0061":1,"\\u0061":2}' },
-    { name: 'a twin with an escaped quote', input: '{"\\"":1,"\\u0022":2}' },
-    { name: 'twins beyond ASCII', input: '{"é":1,"\\u00e9":2}' },
-    { name: 'twins beyond the basic plane', input: '{"😀":1,"\\ud83d\\ude00":2}' },
-    { name: 'twins in a deep object', input: '[[{"x":[{"a":1,"a":2}]}]]' },
-    { name: 'twins after an inner object with the same name', input: '{"a":{"a":1},"a":2}' },
-    { name: 'twins far apart in a large object', input: `{"k0":0,${many}}` },
-    { name: 'a twin at the end of a large object', input: `{${many},"k39":0}` },
-    { name: 'an escaped twin in a large object', input: `{${many},"\\u006b7":0}` },
-    { name: 'twins named like array indexes', input: '{"1":1,"01":2,"1":3}' },
-    { name: 'twins named __proto__', input: '{"__proto__":1,"__proto__":2}' },
+    { name: 'duplicate keys side by side', input: '{"a":1,"a":1}' },
+    { name: 'duplicate keys apart', input: '{"a":1,"b":2,"a":3}' },
+    { name: 'empty duplicate keys', input: '{"":1,"":2}' },
+    { name: 'an escaped duplicate key', input: '{"a":1,"\\u0061":2}' },
+    { name: 'an escaped duplicate key that comes first', input: '{"\\u0061":1,"a":2}' },
+    { name: 'two escaped duplicate keys', input: '{"\\u0061":1,"\\u0061":2}' },
+    { name: 'a duplicate key with an escaped quote', input: '{"\\"":1,"\\u0022":2}' },
+    { name: 'duplicate keys beyond ASCII', input: '{"é":1,"\\u00e9":2}' },
+    { name: 'duplicate keys beyond the basic plane', input: '{"😀":1,"\\ud83d\\ude00":2}' },
+    { name: 'duplicate keys in a deep object', input: '[[{"x":[{"a":1,"a":2}]}]]' },
+    { name: 'duplicate keys after an inner object with the same name', input: '{"a":{"a":1},"a":2}' },
+    { name: 'duplicate keys far apart in a large object', input: `{"k0":0,${many}}` },
+    { name: 'a duplicate key at the end of a large object', input: `{${many},"k39":0}` },
+    { name: 'an escaped duplicate key in a large object', input: `{${many},"\\u006b7":0}` },
+    { name: 'duplicate keys named like array indexes', input: '{"1":1,"01":2,"1":3}' },
+    { name: 'duplicate keys named __proto__', input: '{"__proto__":1,"__proto__":2}' },
     { name: 'half a pair', input: '"\\ud800"' },
     { name: 'the other half', input: '"\\udc00"' },
     { name: 'a pair the wrong way round', input: '"\\ude00\\ud83d"' },
@@ -164,7 +164,7 @@ describe('what two readers could understand differently', () => {
     expect(readMessage(Buffer.from(around(input)), { depth }).kind).toBe('request');
   });
 
-  test('finds twins of the message itself, of its params and of its meta', () => {
+  test('finds duplicate keys of the message itself, of its params and of its meta', () => {
     for (const input of [
       '{"jsonrpc":"2.0","id":1,"method":"m","x":1,"x":2}',
       '{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":1,"x":2}}',
@@ -185,7 +185,7 @@ describe('what two readers could understand differently', () => {
     }
   });
 
-  test('finds twins exactly where there are some, however names are spelled', () => {
+  test('finds duplicate keys exactly where there are some, however names are spelled', () => {
     const name = fc.record({ text: fc.oneof(awkwardText, fc.constantFrom('a', 'b', 'ab', '1', '12')), how: spelling });
     holds(
       fc.property(fc.array(name, { maxLength: 60 }), (names) => {
@@ -199,7 +199,7 @@ describe('what two readers could understand differently', () => {
     );
   });
 
-  test('finds a twin among many, whichever way it is spelled, and only there', () => {
+  test('finds one duplicate key among many, in any spelling, and only there', () => {
     for (const count of [7, 8, 9, 15, 16, 17, 18, 33, 64, 65, 300, 5000]) {
       const names = Array.from({ length: count }, (_, at) => (at % 3 === 0 ? `é${at}` : `name${at}`));
       const object = (list: readonly string[]): string => `{${list.map((name) => `"${name}":0`).join(',')}}`;
@@ -230,7 +230,7 @@ describe('what two readers could understand differently', () => {
     keyHashes(0, 0);
   });
 
-  test('is not led astray by names that are made to collide', () => {
+  test('is not confused by names that are made to collide', () => {
     const names = [...colliding(300), ...sameHash];
     const object = (list: readonly string[]): string => around(`{${list.map((name) => `"${name}":0`).join(',')}}`);
     expect(readMessage(Buffer.from(object(names)), { depth }).kind).toBe('request');
@@ -238,7 +238,10 @@ describe('what two readers could understand differently', () => {
   });
 });
 
-/** Names whose hashes share their low bits under the key that tests have, so that they meet in every filter of that size. */
+/**
+ * Names whose hashes share their low bits under the key that tests have, so that they meet in every filter of that
+ * size.
+ */
 function colliding(count: number): string[] {
   const names: string[] = [];
   for (let i = 0; names.length < count; i++) {
@@ -265,7 +268,7 @@ describe('depth', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
   const objects = (levels: number): string => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`;
 
-  test('counts the message, its params, and what is inside', () => {
+  test('counts the message, its params, and their content', () => {
     for (const text of [nested, objects]) {
       expect(readMessage(Buffer.from(around(text(depth - 2))), { depth }).kind).toBe('request');
       expect(refusal(around(text(depth - 1)))).toMatchObject({ reason: 'too_deep', id: '9' });
@@ -284,7 +287,7 @@ describe('depth', () => {
     expect(refusal(input, { depth: 1 }).reason).toBe('too_deep');
   });
 
-  test('is refused at once where nothing ever closes', () => {
+  test('is refused at once if nothing ever closes', () => {
     expect(refusal(`{"a":${'['.repeat(1_000_000)}`).reason).toBe('too_deep');
   });
 });
@@ -353,7 +356,7 @@ test('agrees with the platform on what is JSON', () => {
   );
 });
 
-test('one message leaves nothing behind for the next', () => {
+test('one message does not affect the next', () => {
   const large = `{${Array.from({ length: 100 }, (_, i) => `"k${i}":{"k${i}":0}`).join(',')}`;
   expect(refusal(around(large)).reason).toBe('parse_error');
   expect(readMessage(Buffer.from(around(`${large}}`)), { depth }).kind).toBe('request');

@@ -11,7 +11,7 @@ function skim(text: string): Message {
   return message;
 }
 
-describe('what is forgiven to a backend', () => {
+describe('what a backend may do', () => {
   const cases: readonly { name: string; input: string; kind: Message['kind'] }[] = [
     { name: 'an error without a code', input: '{"jsonrpc":"2.0","id":1,"error":{"message":"m"}}', kind: 'error' },
     {
@@ -20,7 +20,7 @@ describe('what is forgiven to a backend', () => {
       kind: 'error',
     },
     { name: 'an error with id null', input: '{"jsonrpc":"2.0","id":null,"error":{}}', kind: 'error' },
-    { name: 'twins in a result', input: '{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}', kind: 'result' },
+    { name: 'duplicate keys in a result', input: '{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}', kind: 'result' },
     { name: 'half a surrogate pair', input: '{"jsonrpc":"2.0","id":1,"result":{"a":"\\ud800"}}', kind: 'result' },
     { name: 'numbers of its own', input: '{"jsonrpc":"2.0","id":1,"result":{"a":[01,1.,1]}}', kind: 'result' },
     { name: 'unknown escapes', input: '{"jsonrpc":"2.0","id":1,"result":{"\\x":"\\q"}}', kind: 'result' },
@@ -37,7 +37,7 @@ describe('what is forgiven to a backend', () => {
   });
 });
 
-test('everything else is an invalid answer of the backend', () => {
+test('everything else is an invalid response of the backend', () => {
   for (const text of ['', 'x', '{}', '<html>', '{"jsonrpc":"2.0","id":1,"result":{"a":[}]}', '{"jsonrpc":"2.0"']) {
     expect(() => skim(text)).toThrow(expect.objectContaining({ reason: 'backend_invalid' }));
   }

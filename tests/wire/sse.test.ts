@@ -55,7 +55,7 @@ describe('a stream', () => {
       expect: [{ data: 'a\nb\nc' }, { data: 'd' }],
     },
     { name: 'several data lines', input: 'data: a\ndata:\ndata: b\n\n', expect: [{ data: 'a\n\nb' }] },
-    { name: 'only one space taken away', input: 'data:  a\ndata:b\n\n', expect: [{ data: ' a\nb' }] },
+    { name: 'only one space removed', input: 'data:  a\ndata:b\n\n', expect: [{ data: ' a\nb' }] },
     { name: 'data without colon', input: 'data\ndata\n\n', expect: [{ data: '\n' }] },
     {
       name: 'empty data with an id, which opens a stream',
@@ -63,7 +63,7 @@ describe('a stream', () => {
       expect: [{ id: '7', data: '' }],
     },
     { name: 'an id alone', input: 'id: 7\n\n', expect: [{ id: '7' }] },
-    { name: 'an id that is taken back', input: 'id\n\n', expect: [{ id: '' }] },
+    { name: 'an id that is reset', input: 'id\n\n', expect: [{ id: '' }] },
     { name: 'an id with NUL, which does not count', input: 'id: a\0b\ndata: x\n\n', expect: [{ data: 'x' }] },
     {
       name: 'the id of its own event only',
@@ -72,7 +72,7 @@ describe('a stream', () => {
     },
     { name: 'a retry time alone', input: 'retry: 1500\n\n', expect: [{ retry: 1500 }] },
     {
-      name: 'retry times that are none',
+      name: 'invalid retry times',
       input: 'retry: -1\nretry: 1.5\nretry: 1e3\nretry: \nretry: a\ndata: x\n\n',
       expect: [{ data: 'x' }],
     },
@@ -126,7 +126,7 @@ describe('a stream', () => {
   });
 });
 
-test('events that were whole are handed out before the failure', () => {
+test('complete events are delivered before the failure', () => {
   const reader = new SseReader({ eventBytes: 20 });
   const events = reader.push(Buffer.from(`data: a\n\ndata: ${'x'.repeat(30)}\n\n`));
   expect(events.map(told)).toEqual([{ data: 'a' }]);
@@ -140,7 +140,7 @@ test('data that lies in one chunk is not copied', () => {
   expect(event?.data?.buffer).toBe(chunk.buffer);
 });
 
-test('how a stream is cut changes nothing', () => {
+test('how a stream is chunked changes nothing', () => {
   const line = fc.oneof(
     fc.constantFrom(
       'data: a',
@@ -206,7 +206,7 @@ describe('an event that is sent', () => {
     }
   });
 
-  test('is read as what it was, printed or not', () => {
+  test('is read unchanged, formatted or not', () => {
     holds(
       fc.property(awkwardJson, spelling, fc.boolean(), (value, how, asBytes) => {
         const text = spell(value, how);
@@ -218,7 +218,7 @@ describe('an event that is sent', () => {
   });
 });
 
-test('comments say nothing to a reader', () => {
+test('comments are ignored', () => {
   expect(comment().toString()).toBe(':\n\n');
   expect(comment('a\nb\r\nc').toString()).toBe(':a\n:b\n:c\n\n');
   expect(read([comment('data: x\ndata: y'), encodeEvent({ data: '1' })])).toEqual([{ data: '1' }]);

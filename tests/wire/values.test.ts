@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import type { ObjectSpan } from '../../src/wire/message.ts';
-import { nameAt } from '../../src/wire/names.ts';
-import { idAt, isInteger, member, slice, stringAt, textAt, valueAt } from '../../src/wire/values.ts';
+import { idAt, isInteger, member, nameAt, slice, stringAt, textAt, valueAt } from '../../src/wire/values.ts';
 import { awkwardText, holds, spell, spelling } from './property.ts';
 
 /** The text in the middle of other bytes, to show that nothing reads past a span. */
@@ -90,7 +89,7 @@ test('a value that a backend sent and that is no JSON is its failure', () => {
   expect(() => valueAt(bytes, span)).toThrow(expect.objectContaining({ reason: 'backend_invalid' }));
 });
 
-test('text and slices cover the span and nothing else', () => {
+test('text and slices cover only the span', () => {
   const { bytes, span } = place('"é"');
   expect(textAt(bytes, span)).toBe('"é"');
   expect(Buffer.from(slice(bytes, span)).toString()).toBe('"é"');

@@ -44,7 +44,7 @@ describe('the routes of a response', () => {
   ];
   it.each(cases)('are read: $name', ({ header, routes }) => expect(readRoutes(header)).toEqual(routes));
 
-  it('are written once for each gateway, and not by way of the one who writes', () => {
+  it('are written once for each gateway, and not by way of the writer', () => {
     const behind = [...readRoutes(`${b}, ${c}.0, ${a}.1, ${d}.2`), ...readRoutes(`${c}, ${b}.0`)];
     expect(writeRoutes(a, behind)).toBe(`${a}, ${c}.0, ${b}.0`);
   });
@@ -87,7 +87,7 @@ function hasLoop(edges: readonly Edge[]): boolean {
   return leaves.length === edges.length ? edges.length > 0 : hasLoop(leaves);
 }
 
-describe('gateways that ask each other in any order', () => {
+describe('gateways that call each other in any order', () => {
   const SIZE = 6;
   const place = fc.nat(SIZE - 1);
   const edge = fc.tuple(place, place).filter(([from, to]) => from !== to);
@@ -102,7 +102,7 @@ describe('gateways that ask each other in any order', () => {
     return network;
   };
 
-  it('end with no loop among the backends in use, and stay with that', () => {
+  it('end with no loop among the backends in use, and stay so', () => {
     fc.assert(
       fc.property(edges, early, (all, first) => {
         const network = settled(all, first);

@@ -2,6 +2,7 @@
  * Reads the config again, on request or when its files change, and puts it in force if it is valid. A broken config
  * changes nothing, and the log says what is wrong with it.
  */
+import { closeSync, openSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { exposure } from '../../config/listen.ts';
 import { ConfigError } from '../../config/problems.ts';
@@ -65,7 +66,7 @@ export class Reloader {
       if (needRestart.length > 0)
         log.warn({ settings: needRestart }, `these settings need a restart: ${needRestart.join(', ')}`);
       if (told.length === 0) {
-        log.info({ generation: before.generation }, 'config read again: nothing to be done');
+        log.info({ generation: before.generation }, 'config read again: nothing has changed');
         return;
       }
       renew(next);
@@ -98,5 +99,23 @@ class ConfigRefused extends Error {}
 function refusal({ listen, endpoints }: Config): string | undefined {
   if (endpoints.every(({ identity }) => identity.kind !== 'open')) return undefined;
   const exposed = exposure(listen, false);
-  return exposed && `it listens on ${listen.host} until it is started again: ${exposed.message}`;
+  return exposed && `the gateway listens on ${listen.host} until it is restarted: ${exposed.message}`;
+}
+
+/** SIGHUP reloads the config. When the terminal was closed, it ends the process as usual. */
+export function reloadOnSignal(reload: () => void): void {
+  const hadTerminal = process.stdin.isTTY || process.stdout.isTTY;
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) process.kill(process.pid, 'SIGTERM');
+    else reload();
+  });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,112 +1,159 @@
 /** Tools that answer by themselves. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { icons } from '../about.ts';
 import { logLevelOf, logLevels } from '../call.ts';
-import { logo, tone } from '../media.ts';
-import { integerOf, textOf, textOr } from '../read.ts';
-import { noteUri } from '../world.ts';
+import { icons, logo, tone } from '../data.ts';
+import { integerOf, textOf } from '../message.ts';
+import { type ListKind, noteUri } from '../world.ts';
 import { failed, noArguments, said, type Tool } from './tool.ts';
 
 /** Long enough to be watched and cancelled, short enough to end by itself. */
 const maxCount = 1000;
 const maxPauseMs = 10_000;
 
-const echo: Tool = {
-  definition: {
-    name: 'echo',
-    title: 'Echo',
-    description: 'Says what you said, as text and as structured content',
-    inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
-    outputSchema: {
-      type: 'object',
-      properties: { message: { type: 'string' }, length: { type: 'integer', description: 'In UTF-16 units' } },
-      required: ['message', 'length'],
-    },
-    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    icons,
-  },
-  run: (args) => {
-    const message = textOf(args, 'message');
-    const structuredContent = { message, length: message.length };
-    return { ...said(JSON.stringify(structuredContent)), structuredContent };
-  },
-};
+const readOnly = { readOnlyHint: true, openWorldHint: false };
 
-const count: Tool = {
-  definition: {
-    name: 'count',
-    title: 'Count',
-    description: 'Counts to n, reports progress at each step, and stops when it is cancelled',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        n: { type: 'integer', minimum: 1, maximum: maxCount },
-        pauseMs: { type: 'integer', minimum: 0, maximum: maxPauseMs, default: 100, description: 'After each step' },
+function toggle(one: string, list: ListKind): Tool {
+  return {
+    definition: {
+      name: `toggle_${one}`,
+      title: `Toggle the extra ${one}`,
+      description: `Adds the ${one} "extra" or takes it away again; clients learn that the list of ${list} changed`,
+      inputSchema: noArguments,
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
+    },
+    run: (_args, { world }) => {
+      world.toggle(list);
+      return said(`The extra ${one} is ${world.has(list) ? 'there' : 'gone'}`);
+    },
+  };
+}
+
+export const plainTools: readonly Tool[] = [
+  {
+    definition: {
+      name: 'echo',
+      title: 'Echo',
+      description: 'Says what you said, as text and as structured content',
+      inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+      outputSchema: {
+        type: 'object',
+        properties: { message: { type: 'string' }, length: { type: 'integer', description: 'In UTF-16 units' } },
+        required: ['message', 'length'],
       },
-      required: ['n'],
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+      icons,
     },
-    annotations: { readOnlyHint: true, openWorldHint: false },
-  },
-  run: async (args, { signal, progress }) => {
-    const n = integerOf(args, 'n', { min: 1, max: maxCount });
-    const pauseMs = integerOf(args, 'pauseMs', { min: 0, max: maxPauseMs, otherwise: 100 });
-    for (let step = 1; step <= n; step++) {
-      progress(step, n, `${step} of ${n}`);
-      // After the last step too: some clients lose progress that arrives together with the result.
-      await pause(pauseMs, undefined, { signal });
-    }
-    return said(`Counted to ${n}`);
-  },
-};
-
-const log: Tool = {
-  definition: {
-    name: 'log',
-    title: 'Log',
-    description:
-      'Sends log messages, at one level or at each of the eight; the client gets those at or above its own level',
-    inputSchema: {
-      type: 'object',
-      properties: { message: { type: 'string', default: 'A log message' }, level: { type: 'string', enum: logLevels } },
+    run: (args) => {
+      const message = textOf(args, 'message');
+      const structuredContent = { message, length: message.length };
+      return { ...said(JSON.stringify(structuredContent)), structuredContent };
     },
-    annotations: { readOnlyHint: true, openWorldHint: false },
   },
-  run: (args, call) => {
-    const message = textOr(args, 'message', 'A log message');
-    const levels = args.level === undefined ? logLevels : [logLevelOf(args.level)];
-    const sent = levels.filter((level) => call.log(level, { message }));
-    return said(`Sent ${sent.length} of ${levels.length}${sent.length === 0 ? '' : `: ${sent.join(', ')}`}`);
+  {
+    definition: {
+      name: 'count',
+      title: 'Count',
+      description: 'Counts to n, reports progress at each step, and stops when it is cancelled',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          n: { type: 'integer', minimum: 1, maximum: maxCount },
+          pauseMs: { type: 'integer', minimum: 0, maximum: maxPauseMs, default: 100, description: 'After each step' },
+        },
+        required: ['n'],
+      },
+      annotations: readOnly,
+    },
+    run: async (args, { signal, progress }) => {
+      const n = integerOf(args, 'n', 1, maxCount);
+      const pauseMs = integerOf(args, 'pauseMs', 0, maxPauseMs, 100);
+      for (let step = 1; step <= n; step++) {
+        progress(step, n, `${step} of ${n}`);
+        // After the last step too: some clients lose progress that arrives together with the result.
+        await pause(pauseMs, undefined, { signal });
+      }
+      return said(`Counted to ${n}`);
+    },
   },
-};
+  {
+    definition: {
+      name: 'log',
+      title: 'Log',
+      description:
+        'Sends log messages, at one level or at each of the eight; the client gets those at or above its own level',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          message: { type: 'string', default: 'A log message' },
+          level: { type: 'string', enum: logLevels },
+        },
+      },
+      annotations: readOnly,
+    },
+    run: (args, call) => {
+      const message = textOf(args, 'message', 'A log message');
+      const levels = args.level === undefined ? logLevels : [logLevelOf(args.level)];
+      const sent = levels.filter((level) => call.log(level, { message }));
+      return said(`Sent ${sent.length} of ${levels.length}${sent.length === 0 ? '' : `: ${sent.join(', ')}`}`);
+    },
+  },
+  {
+    definition: {
+      name: 'gallery',
+      title: 'Gallery',
+      description: 'One content block of each kind: text, picture, sound, link to a resource, embedded resource',
+      inputSchema: noArguments,
+      annotations: readOnly,
+    },
+    run: (_args, { world }) => ({
+      content: [
+        { type: 'text', text: 'One of each kind:', annotations: { audience: ['user'], priority: 0.5 } },
+        { type: 'image', data: logo, mimeType: 'image/png' },
+        { type: 'audio', data: tone, mimeType: 'audio/wav' },
+        { type: 'resource_link', uri: noteUri, name: 'note', title: 'The note', mimeType: 'text/plain' },
+        { type: 'resource', resource: { uri: noteUri, mimeType: 'text/plain', text: world.note } },
+      ],
+    }),
+  },
+  {
+    definition: {
+      name: 'fail',
+      title: 'Fail',
+      description: 'Fails, in the way that a model can read',
+      inputSchema: { type: 'object', properties: { reason: { type: 'string', default: 'You asked for it' } } },
+      annotations: readOnly,
+    },
+    run: (args) => failed(textOf(args, 'reason', 'You asked for it')),
+  },
+];
 
-const gallery: Tool = {
-  definition: {
-    name: 'gallery',
-    title: 'Gallery',
-    description: 'One content block of each kind: text, picture, sound, link to a resource, embedded resource',
-    inputSchema: noArguments,
-    annotations: { readOnlyHint: true, openWorldHint: false },
+/** Tools that change what the server has, so that it has something to notify its clients of. */
+export const changingTools: readonly Tool[] = [
+  {
+    definition: {
+      name: 'touch_note',
+      title: 'Touch the note',
+      description: `Writes a text into ${noteUri}; subscribers are notified`,
+      inputSchema: { type: 'object', properties: { text: { type: 'string', default: 'Touched' } } },
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    run: (args, { world }) => {
+      world.write(textOf(args, 'text', 'Touched'));
+      return said(`${noteUri} now says: ${world.note}`);
+    },
   },
-  run: (_args, { world }) => ({
-    content: [
-      { type: 'text', text: 'One of each kind:', annotations: { audience: ['user'], priority: 0.5 } },
-      { type: 'image', data: logo, mimeType: 'image/png' },
-      { type: 'audio', data: tone, mimeType: 'audio/wav' },
-      { type: 'resource_link', uri: noteUri, name: 'note', title: 'The note', mimeType: 'text/plain' },
-      { type: 'resource', resource: { uri: noteUri, mimeType: 'text/plain', text: world.note } },
-    ],
-  }),
-};
-
-const fail: Tool = {
-  definition: {
-    name: 'fail',
-    title: 'Fail',
-    description: 'Fails, in the way that a model can read',
-    inputSchema: { type: 'object', properties: { reason: { type: 'string', default: 'You asked for it' } } },
-    annotations: { readOnlyHint: true, openWorldHint: false },
+  toggle('tool', 'tools'),
+  toggle('prompt', 'prompts'),
+  toggle('resource', 'resources'),
+  {
+    extra: 'tools',
+    definition: {
+      name: 'extra',
+      title: 'Extra',
+      description: 'There only while toggle_tool has put it there',
+      inputSchema: noArguments,
+      annotations: readOnly,
+    },
+    run: () => said('Here I am'),
   },
-  run: (args) => failed(textOr(args, 'reason', 'You asked for it')),
-};
-
-export const plainTools: readonly Tool[] = [echo, count, log, gallery, fail];
+];

@@ -1,6 +1,5 @@
 /** What a tool is, and the pieces that the tools share. */
-import type { Revision } from '../../wire/revisions.ts';
-import type { Call } from '../call.ts';
+import type { Call, Item } from '../call.ts';
 import type { JsonObject } from '../message.ts';
 
 export interface ToolResult {
@@ -9,11 +8,7 @@ export interface ToolResult {
   readonly isError?: true;
 }
 
-export interface Tool {
-  /** As `tools/list` shows it to the newest revision. */
-  readonly definition: JsonObject & { readonly name: string };
-  /** The first revision that has what the tool needs; older ones don't get to see it. */
-  readonly since?: Revision;
+export interface Tool extends Item {
   readonly run: (args: JsonObject, call: Call) => ToolResult | Promise<ToolResult>;
 }
 

@@ -1,19 +1,28 @@
 /** The credentials for one backend on behalf of one principal. The store is authoritative; this is a cache of it. */
 import { Failure } from '../../errors/failure.ts';
-import type { Warn } from '../../observe/ports.ts';
-import { type AcquirePorts, acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
+import type { WallClock, Warn } from '../../observe/ports.ts';
+import { acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
 import { AuthBackoff } from './auth-backoff.ts';
 import { type Challenge, challengeIn } from './challenge.ts';
 import { isCurrent } from './client.ts';
+import type { ConsentStore } from './consent-store.ts';
 import type { CredentialHeaders, UpstreamRefusal } from './credential-provider.ts';
 import { type DiscoveredServer, discover } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
-import { type RefreshPorts, refresh } from './refresh.ts';
+import { refresh } from './refresh.ts';
+import type { Registrations } from './registration.ts';
 import { covers, scopesToAsk } from './scopes.ts';
-import { type Access, endOf, headersOf, isFresh, type StoredTokens } from './tokens.ts';
+import type { SingleFlight } from './single-flight.ts';
+import { type Access, endOf, headersOf, isFresh, type StoredTokens, type TokenShelf } from './tokens.ts';
 import type { Stored } from './typed-records.ts';
 
-export interface AccountPorts extends AcquirePorts, RefreshPorts {
+export interface AccountPorts {
+  readonly publicUrl: string;
+  readonly shelf: TokenShelf;
+  readonly registrations: Registrations;
+  readonly book: ConsentStore;
+  readonly turns: SingleFlight;
+  readonly time: WallClock;
   readonly warn: Warn;
   /** Tells all replicas, including this one, that the store has changed. */
   announce(account: string): Promise<void>;
@@ -150,8 +159,8 @@ export class Account {
       asked: known?.asked,
     });
     if (refused !== undefined && known !== undefined && (await this.#again(refused, stepUp, scopes))) return;
-    const { account, backend } = { account: this.key, backend: this.#backend };
-    const tokens = await acquire({ account, backend, caller, found, scopes }, this.#ports);
+    const demand = { account: this.key, backend: this.#backend, caller, found, scopes };
+    const tokens = await acquire(demand, this.#ports);
     await this.#ports.shelf.put(this.key, tokens, endOf(tokens));
     await this.#ports.announce(this.key);
     this.#authBackoff.succeeded();
@@ -181,8 +190,7 @@ export class Account {
   }
 
   #refresh(old: Stored<StoredTokens>): Promise<Stored<StoredTokens> | undefined> {
-    const { guardedFetch, settings } = this.#backend;
-    return refresh({ key: this.key, guardedFetch, auth: settings.auth, old }, this.#ports);
+    return refresh(this.key, this.#backend, old, this.#ports);
   }
 
   async #discover(challenge: Challenge, presented: string, used: string | undefined): Promise<DiscoveredServer> {
@@ -235,7 +243,7 @@ export class Account {
     // Neither message nor cause: they may contain what was sent.
     const why = error instanceof Failure ? error.reason : error instanceof Error ? error.name : 'unknown';
     if (failure.reason !== 'consent_needed')
-      warn('a backend cannot be authorised', { backend: this.#backend.name, why });
+      warn('the gateway cannot get a token for a backend', { backend: this.#backend.name, why });
     return failure;
   }
 }

@@ -1,17 +1,15 @@
 /** Obtains tokens from a discovered authorization server, or asks for a person's consent to them. */
 import { Failure } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
-import type { WallClock } from '../../observe/ports.ts';
+import type { AccountPorts } from './account.ts';
 import { redirectUri } from './client-document.ts';
-import type { ConsentRequest, ConsentStore } from './consent-store.ts';
+import type { ConsentRequest } from './consent-store.ts';
 import type { DiscoveredServer } from './discovery.ts';
 import { type MachineGrant, machineGrants } from './grants.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
-import type { Applicant, Registrations } from './registration.ts';
 import { checkCodeGrant } from './server-metadata.ts';
 import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
-import type { SingleFlight } from './single-flight.ts';
 import { GrantRefused } from './token-endpoint.ts';
 import { type StoredTokens, tokensOf } from './tokens.ts';
 
@@ -26,14 +24,6 @@ export interface TokenSubject {
   readonly subjectToken: string | undefined;
 }
 
-export interface AcquirePorts {
-  readonly publicUrl: string;
-  readonly registrations: Registrations;
-  readonly book: ConsentStore;
-  readonly turns: SingleFlight;
-  readonly time: WallClock;
-}
-
 export interface TokenDemand {
   readonly account: string;
   readonly backend: OAuthBackend;
@@ -43,21 +33,17 @@ export interface TokenDemand {
 }
 
 /** Rejects with `consent_needed` if a person has to consent. */
-export async function acquire(wanted: TokenDemand, ports: AcquirePorts): Promise<StoredTokens> {
+export async function acquire(wanted: TokenDemand, ports: AccountPorts): Promise<StoredTokens> {
   const { grant } = wanted.backend.settings.auth;
   if (grant !== 'authorization_code') return byMachine(wanted, ports, grant);
   checkCodeGrant(wanted.found.server);
   throw await consentNeeded(wanted, ports);
 }
 
-async function consentNeeded(wanted: TokenDemand, ports: AcquirePorts): Promise<Failure> {
-  const { account, backend, caller, found, scopes } = wanted;
-  const { url, auth } = backend.settings;
-  const request: ConsentRequest = {
-    ...{ account, url, found, scopes, principal: caller.principal, backend: backend.name, shared: auth.shared },
-    client: await ports.registrations.clientFor(applicantOf(wanted)),
-    redirectUri: redirectUri(ports.publicUrl),
-  };
+async function consentNeeded(wanted: TokenDemand, ports: AccountPorts): Promise<Failure> {
+  const { account, backend, caller, found } = wanted;
+  const client = await ports.registrations.clientFor(backend, found.server);
+  const request: ConsentRequest = { ...wanted, client, redirectUri: redirectUri(ports.publicUrl) };
   const { book, turns } = ports;
   const name = `consent/${account}/${caller.principal.key}`;
   const flow = await turns.once(
@@ -69,12 +55,12 @@ async function consentNeeded(wanted: TokenDemand, ports: AcquirePorts): Promise<
   return new Failure('consent_needed', { data: { backend: backend.name, url: link, elicitationId: flow.id } });
 }
 
-async function byMachine(wanted: TokenDemand, ports: AcquirePorts, grant: MachineGrant): Promise<StoredTokens> {
+async function byMachine(wanted: TokenDemand, ports: AccountPorts, grant: MachineGrant): Promise<StoredTokens> {
   const { backend, caller, found, scopes } = wanted;
   const { server, resource } = found;
   const { auth } = backend.settings;
   for (let mayRegisterAnew = true; ; mayRegisterAnew = false) {
-    const client = await ports.registrations.clientFor(applicantOf(wanted));
+    const client = await ports.registrations.clientFor(backend, server);
     try {
       const asking = { guardedFetch: backend.guardedFetch, server, client, auth };
       const granted = await machineGrants[grant]({ ...asking, resource, scopes, subjectToken: caller.subjectToken });
@@ -87,13 +73,4 @@ async function byMachine(wanted: TokenDemand, ports: AcquirePorts, grant: Machin
       await ports.registrations.forget(server.issuer, client);
     }
   }
-}
-
-function applicantOf({ backend, found }: TokenDemand): Applicant {
-  return {
-    guardedFetch: backend.guardedFetch,
-    server: found.server,
-    backend: backend.name,
-    settings: backend.settings,
-  };
 }

@@ -4,19 +4,8 @@
  */
 import { callbackPath, clientDocumentPath } from './settings.ts';
 
-export interface ClientDocument {
-  readonly client_id: string;
-  readonly client_name: string;
-  readonly client_uri: string;
-  readonly redirect_uris: readonly string[];
-  readonly grant_types: readonly string[];
-  readonly response_types: readonly string[];
-  readonly token_endpoint_auth_method: 'none';
-  readonly application_type: 'web';
-}
-
 /** Undefined without a public https address: the client id MUST be an https URL. */
-export function clientDocument(publicUrl: string): ClientDocument | undefined {
+export function clientDocument(publicUrl: string) {
   const { protocol, origin } = new URL(publicUrl);
   if (protocol !== 'https:') return undefined;
   return {

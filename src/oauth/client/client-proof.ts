@@ -73,5 +73,5 @@ function algorithmOf(key: KeyObject, offered: readonly string[] | undefined): Ke
   const namedCurve = curves[details?.namedCurve ?? ''];
   if (type === 'ec' && namedCurve !== undefined) return { name: 'ECDSA', namedCurve };
   if (type === 'ed25519') return { name: 'Ed25519' };
-  throw new TypeError('no key that a client could sign with');
+  throw new TypeError('the private key cannot sign');
 }

@@ -1,15 +1,16 @@
-/** Consents, for the pages that complete them and for the calls that wait for them. */
+/**
+ * Consents, for the pages that complete them and for the calls that wait for them. They are stored in Records, so a
+ * restart between link and redirect loses nothing.
+ */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
-import { type ConsentStore, consentIn, type Flow } from './consent-store.ts';
-import type { Consent, Consents } from './consents.ts';
-import type { GuardedFetch } from './guarded-fetch.ts';
+import type { OAuthBackend } from './acquire.ts';
+import { type Consent, type ConsentStore, consentIn, type Flow } from './consent-store.ts';
 import { credentialLimits } from './limits.ts';
-import { aMoment } from './moment.ts';
 import type { CredentialPorts } from './ports.ts';
 import { checkRedirect } from './redirect.ts';
 import type { Registrations } from './registration.ts';
-import type { BackendAuth } from './settings.ts';
+import { aMoment } from './single-flight.ts';
 import { asClient, askForToken, asServer, type Granted, GrantRefused } from './token-endpoint.ts';
 import { type TokenShelf, tokensOf } from './tokens.ts';
 
@@ -19,27 +20,33 @@ export interface ConsentServicePorts {
   readonly registrations: Registrations;
   readonly outside: Pick<CredentialPorts, 'bus' | 'time'>;
   /** Undefined if the backend is no longer configured, or has a different URL. */
-  backendOf(flow: Flow): { readonly guardedFetch: GuardedFetch; readonly auth: BackendAuth } | undefined;
+  backendOf(flow: Flow): OAuthBackend | undefined;
   /** Tells all replicas that tokens of this account were stored. */
   announce(account: string): Promise<void>;
 }
 
-export class ConsentService implements Consents {
+export class ConsentService {
   readonly #ports: ConsentServicePorts;
 
   constructor(ports: ConsentServicePorts) {
     this.#ports = ports;
   }
 
+  /** Undefined if the consent is unknown, used or expired. */
   async find(id: string): Promise<Consent | undefined> {
     const flow = await this.#ports.book.find(id);
     return flow === undefined || this.#ports.backendOf(flow) === undefined ? undefined : consentIn(flow);
   }
 
+  /** The URL to send the person to. Rejects with `consent_unknown`. */
   async authorizationUrl(id: string): Promise<string> {
     return (await this.#known(id)).authorizationUrl;
   }
 
+  /**
+   * Handles the redirect's parameters. Rejects with a Failure: `consent_unknown`, `consent_invalid` (the consent stays
+   * open), `consent_refused`, or the authorization server's error for the code.
+   */
   async complete(id: string, parameters: URLSearchParams): Promise<Consent> {
     const brought = checkRedirect(await this.#known(id), parameters);
     const flow = await this.#ports.book.take(id);
@@ -51,6 +58,7 @@ export class ConsentService implements Consents {
     return consentIn(flow);
   }
 
+  /** Never rejects. Resolves with `consent_pending` on timeout. */
   async waitFor(id: string, ms: number, signal?: AbortSignal): Promise<'done' | Failure> {
     const { time } = this.#ports.outside;
     const deadline = time.now() + ms;
@@ -91,7 +99,8 @@ export class ConsentService implements Consents {
     if (backend === undefined) throw unknown();
     const { server, client, redirectUri, verifier, resource } = flow;
     const secrets = [verifier, brought.get('code') ?? ''];
-    return askForToken({ ...backend, server, client }, secrets, (proof, options) =>
+    const { guardedFetch, settings } = backend;
+    return askForToken({ guardedFetch, auth: settings.auth, server, client }, secrets, (proof, options) =>
       oauth.authorizationCodeGrantRequest(asServer(server), asClient(client), proof, brought, redirectUri, verifier, {
         ...options,
         additionalParameters: { resource },

@@ -9,9 +9,8 @@ import { Failure, failures, type Reason } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
+import type { TokenDemand } from './acquire.ts';
 import { clientShape, type OAuthClient } from './client.ts';
-import type { Consent } from './consents.ts';
-import type { DiscoveredServer } from './discovery.ts';
 import { credentialLimits } from './limits.ts';
 import { covers, offlineAccess, withOfflineAccess } from './scopes.ts';
 import { serverShape } from './server-metadata.ts';
@@ -30,8 +29,11 @@ const flowShape = z.object({
   /** The account that receives the tokens. */
   account: z.string(),
   backend: z.string(),
+  /** The backend's URL. */
   url: z.string(),
+  /** Only this principal may complete the consent. */
   principal: principalShape,
+  /** True if all users of the backend share the resulting tokens. */
   shared: z.boolean(),
   server: serverShape,
   client: clientShape,
@@ -41,9 +43,22 @@ const flowShape = z.object({
   state: z.string(),
   verifier: z.string(),
   authorizationUrl: z.string(),
+  /** Milliseconds since 1970. */
   endsAt: z.number(),
 });
 export type Flow = z.infer<typeof flowShape>;
+
+/** The part of a principal that is needed to recognize it. */
+export type ConsentPrincipal = Readonly<Flow['principal']>;
+
+/** What a page may show of an open consent. */
+export interface Consent extends Readonly<Pick<Flow, 'id' | 'backend' | 'url' | 'principal' | 'shared' | 'endsAt'>> {
+  readonly issuer: string;
+  /** The page of the authorization server. The issuer's metadata names it, possibly on a different host. */
+  readonly authorizationEndpoint?: string | undefined;
+  /** Empty if the authorization server chooses. */
+  readonly scopes: readonly string[];
+}
 
 const outcomeShape = z.object({
   reason: z.string().optional(),
@@ -51,15 +66,8 @@ const outcomeShape = z.object({
   data: z.record(z.string(), z.unknown()).optional(),
 });
 
-export interface ConsentRequest {
-  readonly account: string;
-  readonly backend: string;
-  readonly url: string;
-  readonly principal: Principal;
-  readonly shared: boolean;
-  readonly found: DiscoveredServer;
+export interface ConsentRequest extends TokenDemand {
   readonly client: OAuthClient;
-  readonly scopes: readonly string[];
   readonly redirectUri: string;
 }
 
@@ -110,12 +118,7 @@ export class ConsentStore {
 
   async end(id: string, failure?: Failure): Promise<void> {
     const { reason, message, data } = failure ?? {};
-    const outcome = {
-      ...(reason === undefined ? {} : { reason }),
-      ...(message === undefined ? {} : { message }),
-      ...(data === undefined ? {} : { data }),
-    };
-    await this.#outcomes.put(id, outcome, this.#time.now() + credentialLimits.outcomeMs);
+    await this.#outcomes.put(id, { reason, message, data }, this.#time.now() + credentialLimits.outcomeMs);
   }
 
   async outcome(id: string): Promise<'done' | Failure | undefined> {
@@ -132,12 +135,12 @@ export class ConsentStore {
 }
 
 /** Includes the principal: for a shared backend, two principals may be asked at the same time. */
-function latestKey({ account, principal }: ConsentRequest): string {
-  return JSON.stringify([account, principal.key]);
+function latestKey({ account, caller }: ConsentRequest): string {
+  return JSON.stringify([account, caller.principal.key]);
 }
 
 async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
-  const { found, client, scopes, principal, redirectUri, account, backend, url, shared } = request;
+  const { found, client, scopes, caller, redirectUri, account, backend } = request;
   const { server, resource } = found;
   const id = randomBytes(ID_BYTES).toString('base64url');
   // The id is in the link, which people may pass around; `state` is known only to us and the authorization server.
@@ -159,8 +162,11 @@ async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
   };
   for (const [name, value] of Object.entries(parameters)) authorizationUrl.searchParams.set(name, value);
   return {
-    ...{ id, account, backend, url, shared, server, client, resource, redirectUri, state, verifier, endsAt },
-    principal: knownOf(principal),
+    ...{ id, account, server, client, resource, redirectUri, state, verifier, endsAt },
+    backend: backend.name,
+    url: backend.settings.url,
+    shared: backend.settings.auth.shared,
+    principal: knownOf(caller.principal),
     asked: [...scopes],
     authorizationUrl: authorizationUrl.href,
   };
@@ -168,6 +174,12 @@ async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {
 
 function knownOf({ key, kind, issuer, subject, keyName }: Principal): Flow['principal'] {
   return { key, kind, issuer, subject, keyName };
+}
+
+/** `state` begins with the id, so that the page can find the cookie of this flow. */
+export function consentOf(state: string): string | undefined {
+  const dot = state.indexOf('.');
+  return dot > 0 ? state.slice(0, dot) : undefined;
 }
 
 export function consentIn({ id, backend, url, server, asked, principal, shared, endsAt }: Flow): Consent {

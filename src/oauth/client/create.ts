@@ -1,11 +1,11 @@
 /** Assembles the OAuth client towards backends. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { BoundedMap } from '../../exchange/bounded-map.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { Account, type AccountPorts } from './account.ts';
 import type { OAuthBackend, TokenSubject } from './acquire.ts';
 import { ConsentService } from './consent-service.ts';
 import { ConsentStore } from './consent-store.ts';
-import type { Consents } from './consents.ts';
 import type { CredentialProvider } from './credential-provider.ts';
 import { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
@@ -21,7 +21,7 @@ export interface OAuthCredentials {
    * exchange.
    */
   credentialProviderFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
-  readonly consents: Consents;
+  readonly consents: ConsentService;
   /** Deletes the principal's tokens and our stored registration, so that the next connection registers again. */
   forget(backend: string, principal: Principal): Promise<void>;
   close(): void;
@@ -46,10 +46,18 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       { name, settings: auth, guardedFetch: new GuardedFetch(auth, outside) },
     ]),
   );
-  const accounts = new AccountCache(ports);
+  // An evicted account is read from the store again. One that is busy stays.
+  const accounts = new BoundedMap<Account>(credentialLimits.accounts, ({ busy }) => !busy);
+  const accountOf = (key: string, backend: OAuthBackend) => {
+    const known = accounts.get(key);
+    if (known !== undefined) return known;
+    const account = new Account(key, backend, ports);
+    accounts.set(key, account);
+    return account;
+  };
   const listening = [
-    bus.subscribe(changed, (key) => accounts.known(key)?.unsettle()),
-    bus.subscribe(consented, (key) => accounts.known(key)?.consented()),
+    bus.subscribe(changed, (key) => accounts.get(key)?.unsettle()),
+    bus.subscribe(consented, (key) => accounts.get(key)?.consented()),
   ];
 
   return {
@@ -59,8 +67,8 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       const caller: TokenSubject = { principal, subjectToken };
       const key = accountKey(backend, caller);
       return {
-        headers: () => accounts.of(key, backend).headers(),
-        refused: (refusal) => accounts.of(key, backend).refused(caller, refusal),
+        headers: () => accountOf(key, backend).headers(),
+        refused: (refusal) => accountOf(key, backend).refused(caller, refusal),
       };
     },
     consents: new ConsentService({
@@ -68,8 +76,7 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       announce: (account) => bus.publish(consented, account),
       backendOf: ({ backend: name, url }) => {
         const backend = backends.get(name);
-        if (backend === undefined || backend.settings.url !== url) return undefined;
-        return { guardedFetch: backend.guardedFetch, auth: backend.settings.auth };
+        return backend?.settings.url === url ? backend : undefined;
       },
     }),
     async forget(name, principal) {
@@ -99,41 +106,6 @@ function accountKey(
     name,
     url,
     who,
-    ...(isDerived(auth) && subjectToken !== undefined ? [hashOf(subjectToken)] : []),
+    ...(isDerived(auth) && subjectToken !== undefined ? [hash('sha256', subjectToken, 'base64url')] : []),
   ]);
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64url');
-}
-
-class AccountCache {
-  readonly #ports: AccountPorts;
-  /** When full, the oldest is dropped; its tokens are in the store. */
-  readonly #known = new Map<string, Account>();
-
-  constructor(ports: AccountPorts) {
-    this.#ports = ports;
-  }
-
-  known(key: string): Account | undefined {
-    return this.#known.get(key);
-  }
-
-  of(key: string, backend: OAuthBackend): Account {
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const account = new Account(key, backend, this.#ports);
-    this.#known.set(key, account);
-    if (this.#known.size > credentialLimits.accounts) this.#dropOne();
-    return account;
-  }
-
-  #dropOne(): void {
-    for (const [key, account] of this.#known) {
-      if (account.busy) continue;
-      this.#known.delete(key);
-      return;
-    }
-  }
 }

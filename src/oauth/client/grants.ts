@@ -18,17 +18,10 @@ export type MachineGrant = Exclude<GrantType, 'authorization_code'>;
 
 export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrantRequest) => Promise<Granted>>> = {
   client_credentials: (machine) =>
-    askForToken(machine, [], (proof, options) =>
-      oauth.clientCredentialsGrantRequest(
-        asServer(machine.server),
-        asClient(machine.client),
-        proof,
-        commonOf(machine),
-        {
-          ...options,
-        },
-      ),
-    ),
+    askForToken(machine, [], (proof, options) => {
+      const [server, client] = [asServer(machine.server), asClient(machine.client)];
+      return oauth.clientCredentialsGrantRequest(server, client, proof, commonOf(machine), options);
+    }),
 
   /** RFC 8693: exchanges the caller's token for one whose audience is the backend. */
   token_exchange: (machine) => {
@@ -48,12 +41,8 @@ export const machineGrants: Readonly<Record<MachineGrant, (machine: MachineGrant
    */
   identity_assertion: async (machine) => {
     const assertion = await assertionFor(machine, subjectOf(machine));
-    const scope = scopeOf(machine.scopes);
-    return extended(machine, 'urn:ietf:params:oauth:grant-type:jwt-bearer', [assertion], {
-      assertion,
-      resource: machine.resource,
-      ...scope,
-    });
+    const parameters = { assertion, ...commonOf(machine) };
+    return extended(machine, 'urn:ietf:params:oauth:grant-type:jwt-bearer', [assertion], parameters);
   },
 };
 
@@ -63,27 +52,22 @@ const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
  * The assertion is for this issuer and this resource alone. The provider's metadata is verified before it receives a
  * token.
  */
-async function assertionFor(
-  { guardedFetch, server, auth, resource, scopes }: MachineGrantRequest,
-  subject: string,
-): Promise<string> {
-  const provider = auth.identityProvider;
+async function assertionFor(machine: MachineGrantRequest, subject: string): Promise<string> {
+  const provider = machine.auth.identityProvider;
   if (provider === undefined) throw new Failure('exchange_impossible');
-  const asking = await providerAsking(guardedFetch, provider);
+  const asking = await providerAsking(machine.guardedFetch, provider);
   try {
     const { accessToken } = await extended(asking, tokenExchange, [subject], {
       ...subjectParameters(subject, provider.subjectTokenType),
       requested_token_type: tokenType('id-jag'),
-      audience: server.issuer,
-      resource,
-      ...scopeOf(scopes),
+      audience: machine.server.issuer,
+      ...commonOf(machine),
     });
     return accessToken;
   } catch (error) {
     if (!(error instanceof GrantRefused)) throw error;
-    const { data } = error.failure();
-    const message = 'The identity provider does not vouch for the caller';
-    throw new Failure('authorization_refused', { message, ...(data === undefined ? {} : { data }) });
+    const message = 'The identity provider issued no assertion for the caller';
+    throw new Failure('authorization_refused', { message, data: error.data });
   }
 }
 
@@ -111,7 +95,7 @@ async function extended(
 ): Promise<Granted> {
   const { server, client } = asking;
   if (server.grant_types_supported?.includes(grant) === false) {
-    const message = 'The authorization server does not offer this grant';
+    const message = 'The authorization server does not support this grant';
     throw new Failure('authorization_refused', { message, data: { error: 'unsupported_grant_type' } });
   }
   return askForToken(asking, secrets, (proof, options) =>
@@ -125,11 +109,7 @@ function subjectOf({ subjectToken }: MachineGrantRequest): string {
 }
 
 function commonOf({ resource, scopes }: MachineGrantRequest): Record<string, string> {
-  return { resource, ...scopeOf(scopes) };
-}
-
-function scopeOf(scopes: readonly string[]): { scope?: string } {
-  return scopes.length === 0 ? {} : { scope: scopes.join(' ') };
+  return { resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }) };
 }
 
 function subjectParameters(subject: string, type: SubjectTokenType): Record<string, string> {

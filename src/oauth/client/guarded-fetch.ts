@@ -5,7 +5,10 @@
  */
 import { Failure } from '../../errors/failure.ts';
 import { isSafeAddress } from '../../identity/documents.ts';
+import { isLoopbackHost } from '../fetch/addresses.ts';
+import { fetchWhole } from '../fetch/body.ts';
 import { OutwardError, type OutwardErrorKind } from '../fetch/errors.ts';
+import { documentIn } from '../well-known.ts';
 import { credentialLimits } from './limits.ts';
 import type { CredentialPorts, TrustedFetch } from './ports.ts';
 import type { BackendAuth } from './settings.ts';
@@ -18,10 +21,10 @@ export interface ReachInit {
 
 /** Messages for those errors of the outward fetch that are not temporary. */
 const guarded: Readonly<Partial<Record<OutwardErrorKind, string>>> = {
-  url_forbidden: 'One of its addresses must not be asked from here',
-  redirected: 'One of its answers is a redirect',
-  too_large: 'One of its answers is too large',
-  undecodable: 'One of its answers cannot be decoded',
+  url_forbidden: 'One of its addresses is not one that the gateway may connect to',
+  redirected: 'One of its responses is a redirect',
+  too_large: 'One of its responses is too large',
+  undecodable: 'One of its responses cannot be decoded',
 };
 
 /** The URLs in the config of a backend, or of an issuer that people sign in at. */
@@ -52,30 +55,43 @@ export class GuardedFetch {
    */
   readonly fetch = async (address: string, init: ReachInit): Promise<Response> => {
     if (!this.mayBeUsed(address)) throw insecure(address);
-    const controller = new AbortController();
-    const stop = this.#outside.time.after(credentialLimits.requestMs, () => controller.abort());
+    const { time, trusted, outward } = this.#outside;
+    const way: TrustedFetch = this.#isOwn(address) ? trusted : outward;
+    const sent = {
+      method: init.method,
+      headers: init.headers ?? {},
+      ...(init.body === undefined ? {} : { body: String(init.body) }),
+      redirect: 'manual',
+    } as const;
     try {
-      const way: TrustedFetch = this.#isOwn(address) ? this.#outside.trusted : this.#outside.outward;
-      const response = await way(address, {
-        method: init.method,
-        headers: init.headers ?? {},
-        ...(init.body === undefined ? {} : { body: String(init.body) }),
-        redirect: 'manual',
-        signal: controller.signal,
-      });
-      return await complete(response);
+      const limits = { ms: credentialLimits.requestMs, bytes: credentialLimits.answerBytes, time };
+      const { response, text } = await fetchWhole((signal) => way(address, { ...sent, signal }), limits);
+      return complete(response, text);
     } catch (error) {
-      if (error instanceof Failure) throw error;
       if (error instanceof OutwardError && error.kind === 'address_forbidden') throw inside(address);
       const said = error instanceof OutwardError ? guarded[error.kind] : undefined;
       // No cause: it may contain what was sent.
       throw said === undefined ? new Failure('authorization_unavailable') : untrusted(said);
-    } finally {
-      stop();
-      // An unread body would hold its connection.
-      controller.abort();
     }
   };
+
+  /**
+   * The first metadata document that exists. A status of 400 to 499 means that there is none at that URL. Any other
+   * failure throws, and no further URL is tried: otherwise an attacker who can break one URL could choose the next.
+   */
+  async firstDocument(addresses: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined> {
+    for (const address of addresses) {
+      const response = await this.fetch(address, { method: 'GET', headers: { accept: 'application/json' } });
+      if (response.status >= 400 && response.status < 500) continue;
+      if (response.status >= 500) throw new Failure('authorization_unavailable');
+      if (response.status !== 200)
+        throw untrusted(
+          'The response to the request for a metadata document is a redirect, or has an unexpected status',
+        );
+      return documentIn(await response.text(), (why) => untrusted(`One of its metadata documents ${why}`));
+    }
+    return undefined;
+  }
 
   #isOwn(address: string): boolean {
     const origin = originOf(address);
@@ -89,36 +105,27 @@ export class GuardedFetch {
  * Keeps only the content type: oauth4webapi would report a challenge instead of the OAuth error beside it (RFC 6749,
  * 5.2).
  */
-async function complete(response: Response): Promise<Response> {
-  const text = await readBounded(response);
-  const bodiless = response.status === 204 || response.status === 205 || response.status === 304;
-  const type = response.headers.get('content-type');
-  return new Response(bodiless ? null : text, {
-    status: response.status,
-    headers: type === null ? {} : { 'content-type': type },
-  });
-}
-
-async function readBounded({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    if (size > credentialLimits.answerBytes) throw untrusted('One of its answers is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function complete({ status, headers }: Response, text: string): Response {
+  const bodiless = status === 204 || status === 205 || status === 304;
+  const type = headers.get('content-type');
+  return new Response(bodiless ? null : text, { status, headers: type === null ? {} : { 'content-type': type } });
 }
 
 /** The failure for a URL that is refused before any request is sent. */
 export function insecure(address: string): Failure {
   const origin = originOf(address);
-  const isHere = origin !== undefined && isLoopback(new URL(origin).hostname);
-  return untrusted(`${shown(address)} is not https, and must not be asked`, isHere ? NAME_IT : USE_HTTPS);
+  const isHere = origin !== undefined && isLoopbackHost(new URL(origin).hostname);
+  return untrusted(
+    `${shown(address)} does not use https, so the gateway does not connect to it`,
+    isHere ? NAME_IT : USE_HTTPS,
+  );
 }
 
 function inside(address: string): Failure {
-  return untrusted(`${shown(address)} is on this machine or inside the network, and must not be asked`, NAME_IT);
+  return untrusted(
+    `${shown(address)} is on this machine or in the internal network, so the gateway does not connect to it`,
+    NAME_IT,
+  );
 }
 
 /** As the URL parser spells it: the text comes from the backend and may contain anything. */
@@ -128,15 +135,11 @@ function shown(address: string): string {
 
 const ORIGIN_CHARS = 300;
 
-const NAME_IT = 'name the origin in the backend’s `auth.authorizationServers`, if you trust it';
-const USE_HTTPS = 'let the authorization server have https addresses: http is for this machine alone';
+const NAME_IT = 'if you trust the server, add its origin to the backend’s `auth.authorizationServers`';
+const USE_HTTPS = 'use https at the authorization server: http is allowed only on this machine';
 
 export function untrusted(message: string, cure?: string): Failure {
   return new Failure('authorization_untrusted', { message, ...(cure && { cure }) });
-}
-
-export function isLoopback(hostname: string): boolean {
-  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function originOf(text: string | undefined): string | undefined {

@@ -76,6 +76,9 @@ export const credentialLimits = {
   /** How long it stops. Long enough to relieve the servers, short enough for a person to wait. */
   disabledMs: 60 * s,
 
-  /** Accounts (principal and backend) in memory, 1 KB each. The oldest is dropped; its tokens are in the store. */
+  /**
+   * Accounts (principal and backend) in memory, 1 KB each. The least recently used is dropped; its tokens are in the
+   * store.
+   */
   accounts: 10_000,
 } as const;

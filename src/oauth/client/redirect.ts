@@ -5,8 +5,7 @@
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
 import type { Flow } from './consent-store.ts';
-import { errorCode, tellable } from './shown-text.ts';
-import { asClient, asServer } from './token-endpoint.ts';
+import { asClient, asServer, errorCode, tellable } from './token-endpoint.ts';
 
 /**
  * Returns the parameters for the token endpoint, or the failure if consent was refused. Throws `consent_invalid` if the
@@ -23,7 +22,7 @@ export function checkRedirect(flow: Flow, parameters: URLSearchParams): URLSearc
     return checked;
   } catch (error) {
     if (error instanceof oauth.AuthorizationResponseError) return refused(parameters, flow);
-    throw error instanceof Failure ? error : invalid('It is not a redirect that OAuth knows');
+    throw error instanceof Failure ? error : invalid('The redirect has neither `code` nor `error`');
   }
 }
 
@@ -40,7 +39,7 @@ function checkIssuer({ server }: Flow, iss: string | null): void {
 /** RFC 6749, 3.1: a repeated parameter is ambiguous. */
 function checkOnce(parameters: URLSearchParams): void {
   const names = [...parameters.keys()];
-  if (new Set(names).size !== names.length) throw invalid('A parameter came twice');
+  if (new Set(names).size !== names.length) throw invalid('A parameter is repeated');
 }
 
 function refused(parameters: URLSearchParams, { verifier }: Flow): Failure {

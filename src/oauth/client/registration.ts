@@ -7,13 +7,14 @@ import * as z from 'zod';
 import { Failure } from '../../errors/failure.ts';
 import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
+import { isLoopbackHost } from '../fetch/addresses.ts';
+import type { OAuthBackend } from './acquire.ts';
 import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
 import { preferredMethod } from './client-proof.ts';
-import { type GuardedFetch, isLoopback } from './guarded-fetch.ts';
+import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import type { ServerMetadata } from './server-metadata.ts';
-import type { BackendAuthSettings } from './settings.ts';
 import type { SingleFlight } from './single-flight.ts';
 import { asServer, GrantRefused, named } from './token-endpoint.ts';
 import { type Stored, TypedRecords } from './typed-records.ts';
@@ -21,13 +22,6 @@ import { type Stored, TypedRecords } from './typed-records.ts';
 /** RFC 7591, 3.2.1: `endsAt` is when the secret expires. */
 const registrationShape = z.object({ client: clientShape, endsAt: z.number().optional() });
 type Registration = z.infer<typeof registrationShape>;
-
-export interface Applicant {
-  readonly guardedFetch: GuardedFetch;
-  readonly server: ServerMetadata;
-  readonly backend: string;
-  readonly settings: BackendAuthSettings;
-}
 
 export class Registrations {
   readonly #registered: TypedRecords<Registration>;
@@ -44,20 +38,20 @@ export class Registrations {
     this.#publicUrl = publicUrl;
   }
 
-  async clientFor(applicant: Applicant): Promise<OAuthClient> {
-    const { server, settings } = applicant;
-    const configured = configuredClient(settings.auth);
-    if (configured !== undefined) return this.#bound(configured, applicant);
-    const document = settings.auth.clientMetadataUrl ?? clientDocument(this.#publicUrl)?.client_id;
+  async clientFor(backend: OAuthBackend, server: ServerMetadata): Promise<OAuthClient> {
+    const { auth } = backend.settings;
+    const configured = configuredClient(auth);
+    if (configured !== undefined) return this.#bound(configured, backend, server);
+    const document = auth.clientMetadataUrl ?? clientDocument(this.#publicUrl)?.client_id;
     if (server.client_id_metadata_document_supported === true && document !== undefined) {
       return { kind: 'document', id: document };
     }
     if (server.registration_endpoint === undefined) {
       const message =
-        'The authorization server takes neither our client-ID document nor registrations: set `auth.clientId`';
+        'The authorization server supports neither client-ID metadata documents nor dynamic registration: set `auth.clientId`';
       throw new Failure('client_unregistered', { message });
     }
-    return this.#registeredAt(applicant);
+    return this.#registeredAt(server, backend.guardedFetch);
   }
 
   /** Deletes a registration that the authorization server no longer knows. */
@@ -71,9 +65,9 @@ export class Registrations {
    * Client credentials belong to the server that issued them. If the config does not name it, they are bound to the
    * first server that they are used at.
    */
-  async #bound(client: OAuthClient, { server, backend, settings }: Applicant): Promise<OAuthClient> {
+  async #bound(client: OAuthClient, { name, settings }: OAuthBackend, server: ServerMetadata): Promise<OAuthClient> {
     if (settings.auth.issuer !== undefined) return client;
-    const key = JSON.stringify([backend, settings.url, client.id]);
+    const key = JSON.stringify([name, settings.url, client.id]);
     const bound = await this.#issuers.get(key);
     if (bound === undefined) await this.#issuers.replace(key, undefined, server.issuer);
     const issuer = bound ?? (await this.#issuers.get(key));
@@ -82,14 +76,14 @@ export class Registrations {
     throw new Failure('client_unregistered', { message });
   }
 
-  #registeredAt(applicant: Applicant): Promise<OAuthClient> {
-    const key = this.#keyOf(applicant.server.issuer);
+  #registeredAt(server: ServerMetadata, guardedFetch: GuardedFetch): Promise<OAuthClient> {
+    const key = this.#keyOf(server.issuer);
     const known = async () => {
       const stored = await this.#registered.get(key);
       return stored !== undefined && this.#isGood(stored) ? stored.value.client : undefined;
     };
     return this.#turns.once(`register/${key}`, known, async () => {
-      const registration = await register(applicant, this.#publicUrl);
+      const registration = await register(server, guardedFetch, this.#publicUrl);
       await this.#registered.put(key, registration, this.#time.now() + credentialLimits.registrationMs);
       return registration.client;
     });
@@ -105,13 +99,13 @@ export class Registrations {
   }
 }
 
-async function register({ guardedFetch, server }: Applicant, publicUrl: string): Promise<Registration> {
+async function register(server: ServerMetadata, guardedFetch: GuardedFetch, publicUrl: string): Promise<Registration> {
   const metadata = {
     ...clientNature,
     redirect_uris: [redirectUri(publicUrl)],
     client_uri: new URL(publicUrl).origin,
     token_endpoint_auth_method: preferredMethod(server),
-    application_type: isLoopback(new URL(publicUrl).hostname) ? 'native' : 'web',
+    application_type: isLoopbackHost(new URL(publicUrl).hostname) ? 'native' : 'web',
   };
   const options = { [oauth.customFetch]: guardedFetch.fetch, [oauth.allowInsecureRequests]: true };
   try {
@@ -123,7 +117,7 @@ async function register({ guardedFetch, server }: Applicant, publicUrl: string):
     if (failure instanceof GrantRefused) throw refused(failure);
     if (failure.reason !== 'authorization_refused') throw failure;
     throw new Failure('client_unregistered', {
-      message: 'The authorization server answered our registration with nonsense',
+      message: 'Registration failed: the authorization server’s response is not a valid registration response',
     });
   }
 }
@@ -151,13 +145,16 @@ function registration(said: oauth.OmitSymbolProperties<oauth.Client>): Registrat
   });
   if (data === undefined || !usable) {
     throw new Failure('client_unregistered', {
-      message: 'The authorization server registered us as something that we are not',
+      message:
+        'Registration failed: the authorization server registered other redirect URIs or another client authentication than requested',
     });
   }
   return { client: data, ...(typeof ends === 'number' && ends > 0 ? { endsAt: ends * 1000 } : {}) };
 }
 
-function refused({ code, words }: GrantRefused): Failure {
-  const data = { error: code, ...(words === undefined ? {} : { description: words }) };
-  return new Failure('client_unregistered', { message: 'The authorization server refused to register us', data });
+function refused({ data }: GrantRefused): Failure {
+  return new Failure('client_unregistered', {
+    message: 'Registration failed: the authorization server refused it',
+    data,
+  });
 }

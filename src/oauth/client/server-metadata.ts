@@ -3,7 +3,7 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
  */
 import * as z from 'zod';
-import { type Document, firstDocument, wellKnown } from './documents.ts';
+import { metadataAddresses } from '../well-known.ts';
 import { type GuardedFetch, insecure, untrusted } from './guarded-fetch.ts';
 
 /**
@@ -32,29 +32,16 @@ export type ServerMetadata = Readonly<z.infer<typeof serverShape>>;
 
 export async function serverMetadata(guardedFetch: GuardedFetch, issuer: string): Promise<ServerMetadata> {
   if (!guardedFetch.mayBeUsed(issuer)) throw insecure(issuer);
-  const document = await firstDocument(guardedFetch, placesOf(issuer));
+  const document = await guardedFetch.firstDocument(metadataAddresses(issuer));
   if (document === undefined) return undocumented(issuer);
-  const server = read(document);
-  if (!isIssuer(issuer, server.issuer)) throw untrusted('Its metadata is that of another issuer');
+  const { data: server } = shape.safeParse(document);
+  if (server === undefined) throw untrusted('Its metadata is malformed');
+  if (!isIssuer(issuer, server.issuer)) throw untrusted('Its metadata belongs to another issuer');
   for (const endpoint of [server.authorization_endpoint, server.token_endpoint, server.registration_endpoint]) {
     if (endpoint !== undefined && !guardedFetch.mayBeUsed(endpoint)) throw insecure(endpoint);
   }
   if (server.token_endpoint === undefined) throw untrusted('Its metadata names no token endpoint');
   return server;
-}
-
-function read(document: Document): ServerMetadata {
-  const { data } = shape.safeParse(document);
-  if (data === undefined) throw untrusted('Its metadata is malformed');
-  return data;
-}
-
-/** RFC 8414 before OpenID. For an issuer with a path, OpenID in both forms that are in use. */
-function placesOf(issuer: string): readonly string[] {
-  const inserted = ['oauth-authorization-server', 'openid-configuration'].map((suffix) => wellKnown(issuer, suffix));
-  const { origin, pathname } = new URL(issuer);
-  if (pathname === '/') return inserted;
-  return [...inserted, `${origin}${pathname.replace(/\/$/, '')}/.well-known/openid-configuration`];
 }
 
 /**
@@ -87,6 +74,6 @@ export function checkCodeGrant(server: ServerMetadata): void {
   if (server.authorization_endpoint === undefined) throw untrusted('Its metadata names no authorization endpoint');
   if (server.undocumented === true) return;
   const methods = server.code_challenge_methods_supported;
-  if (methods === undefined) throw untrusted('Its metadata does not say that it has PKCE');
-  if (!methods.includes('S256')) throw untrusted('Its metadata does not say that it has PKCE with S256');
+  if (methods === undefined) throw untrusted('Its metadata does not declare PKCE');
+  if (!methods.includes('S256')) throw untrusted('Its metadata does not declare PKCE with S256');
 }

@@ -71,6 +71,8 @@ export interface CredentialSettings {
 
 /** The redirect URI at authorization servers. */
 export const callbackPath = '/oauth/callback';
+/** The redirect URI at the issuers of people's own accounts. */
+export const signedInPath = '/oauth/signed-in';
 /** Followed by a consent's id. */
 export const connectPath = '/connect/';
 /** Our client-ID metadata document. */

@@ -4,7 +4,6 @@
  */
 import { Failure } from '../../errors/failure.ts';
 import { credentialLimits } from './limits.ts';
-import { aMoment } from './moment.ts';
 import type { CredentialPorts } from './ports.ts';
 
 type SingleFlightPorts = Pick<CredentialPorts, 'lease' | 'bus' | 'time'>;
@@ -47,4 +46,32 @@ function leaseName(name: string): string {
 
 function topicOf(name: string): string {
   return `credentials/turn/${name}`;
+}
+
+interface Moment {
+  readonly over: Promise<void>;
+  stop(): void;
+}
+
+/** Waits for a message on the bus, with a timeout because messages get lost. */
+export function aMoment(
+  { bus, time }: Pick<CredentialPorts, 'bus' | 'time'>,
+  topic: string,
+  ms: number,
+  signal?: AbortSignal,
+): Moment {
+  let resolve: () => void;
+  const over = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  const stop = () => {
+    stopListening();
+    stopWaiting();
+    signal?.removeEventListener('abort', stop);
+    resolve();
+  };
+  const stopListening = bus.subscribe(topic, stop);
+  const stopWaiting = time.after(Math.max(ms, 0), stop);
+  signal?.addEventListener('abort', stop);
+  return { over, stop };
 }

@@ -8,7 +8,6 @@ import { credentialLimits } from './limits.ts';
 import { scopesOf } from './scopes.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { BackendAuth } from './settings.ts';
-import { errorCode, tellable } from './shown-text.ts';
 
 /** The response of a token endpoint. */
 export interface Granted {
@@ -23,17 +22,17 @@ export interface Granted {
 export class GrantRefused extends Error {
   override readonly name = 'GrantRefused';
   readonly code: string;
-  readonly words: string | undefined;
+  /** For the client: `error` and `description`. */
+  readonly data: Readonly<Record<string, string>>;
 
-  constructor(code: string, words: string | undefined) {
+  constructor(code: string, description: string | undefined) {
     super('the authorization server refused the grant');
     this.code = code;
-    this.words = words;
+    this.data = { error: code, ...(description === undefined ? {} : { description }) };
   }
 
   failure(): Failure {
-    const data = { error: this.code, ...(this.words === undefined ? {} : { description: this.words }) };
-    return new Failure('authorization_refused', { data });
+    return new Failure('authorization_refused', { data: this.data });
   }
 }
 
@@ -101,16 +100,37 @@ function granted(said: oauth.TokenEndpointResponse, type: 'bearer' | 'n_a'): Gra
 const REFRESH_CHARS = 32_768;
 
 function unusable(): Failure {
-  return new Failure('authorization_refused', { message: 'The authorization server gave a token that cannot be used' });
+  return new Failure('authorization_refused', {
+    message: 'The authorization server issued a token that cannot be used',
+  });
 }
 
 /** Drops the library's errors: they contain the request and the response. */
 export function named(error: unknown, secrets: readonly string[]): Failure | GrantRefused {
   if (error instanceof Failure || error instanceof GrantRefused) return error;
   if (error instanceof oauth.ResponseBodyError) {
-    const words = tellable(error.error_description, secrets);
-    return new GrantRefused(errorCode(error.error, secrets), words);
+    return new GrantRefused(errorCode(error.error, secrets), tellable(error.error_description, secrets));
   }
-  const message = 'The authorization server’s answer is not one that OAuth knows';
+  const message = 'The authorization server’s response is not a valid OAuth response';
   return new Failure('authorization_refused', { message });
+}
+
+/** Matches secrets in any encoding: they are longer than the words of any language. */
+const noWord = /\S{24,}/g;
+
+/** Undefined if there is no text, or if it repeats a secret of the request: it would end up in errors and logs. */
+export function tellable(text: unknown, secrets: readonly string[] = []): string | undefined {
+  if (typeof text !== 'string' || secrets.some((secret) => secret !== '' && text.includes(secret))) return undefined;
+  // RFC 6749, 5.2: `error` and `error_description` contain no other characters.
+  const clean = text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .replace(noWord, '...')
+    .trim();
+  return clean === '' ? undefined : clean.slice(0, credentialLimits.wordsChars);
+}
+
+/** RFC 6749, 5.2. Programs compare this code; anything that does not look like a code becomes `unknown`. */
+export function errorCode(code: unknown, secrets: readonly string[] = []): string {
+  const known = typeof code === 'string' && code.length <= 40 && /^[a-z]+(?:_[a-z]+)*$/.test(code);
+  return known && !secrets.some((secret) => secret !== '' && code.includes(secret)) ? code : 'unknown';
 }

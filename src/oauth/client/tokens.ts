@@ -1,10 +1,10 @@
 /** Tokens as stored: with their server and client, and with the requested scopes. */
 import * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
-import { clientShape, type OAuthClient } from './client.ts';
+import { clientShape } from './client.ts';
 import type { CredentialHeaders } from './credential-provider.ts';
 import { credentialLimits } from './limits.ts';
-import { type ServerMetadata, serverShape } from './server-metadata.ts';
+import { serverShape } from './server-metadata.ts';
 import type { Granted } from './token-endpoint.ts';
 import { TypedRecords } from './typed-records.ts';
 
@@ -41,12 +41,8 @@ export function tokenShelf(records: Records): TokenShelf {
   return new TypedRecords(records, 'oauth-tokens', tokensShape);
 }
 
-export interface TokenOrigin {
-  readonly server: ServerMetadata;
-  readonly client: OAuthClient;
-  readonly resource: string;
+interface TokenOrigin extends Pick<StoredTokens, 'server' | 'client' | 'resource' | 'until'> {
   readonly asked: readonly string[];
-  readonly until?: number | undefined;
 }
 
 export function tokensOf(
@@ -54,34 +50,25 @@ export function tokensOf(
   { server, client, resource, asked, until }: TokenOrigin,
   now: number,
 ): StoredTokens {
-  return {
-    server,
-    client,
-    resource,
-    asked: [...asked],
-    ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
-    access: accessOf(granted, now, false),
-    ...(granted.refreshToken === undefined ? {} : { refresh: granted.refreshToken }),
-    ...(until === undefined ? {} : { until }),
-  };
+  const origin = { server, client, resource, asked: [...asked], ...(until === undefined ? {} : { until }) };
+  return { ...origin, ...obtained(granted, now, false) };
 }
 
 /** RFC 6749, 6: the old refresh token stays valid if the response has no new one. */
 export function refreshedTokens(old: StoredTokens, granted: Granted, now: number): StoredTokens {
-  return {
-    ...old,
-    ...(granted.scopes === undefined ? {} : { granted: [...granted.scopes] }),
-    access: accessOf(granted, now, true),
-    ...(granted.refreshToken === undefined ? {} : { refresh: granted.refreshToken }),
-  };
+  return { ...old, ...obtained(granted, now, true) };
 }
 
 export function withoutTokens({ access: _access, refresh: _refresh, ...rest }: StoredTokens): StoredTokens {
   return rest;
 }
 
-function accessOf({ accessToken: token, lifetimeMs }: Granted, now: number, refreshed: boolean): Access {
-  return { token, at: now, refreshed, ...(lifetimeMs === undefined ? {} : { endsAt: now + lifetimeMs }) };
+function obtained({ accessToken: token, lifetimeMs, scopes, refreshToken }: Granted, now: number, refreshed: boolean) {
+  return {
+    access: { token, at: now, refreshed, ...(lifetimeMs === undefined ? {} : { endsAt: now + lifetimeMs }) },
+    ...(scopes === undefined ? {} : { granted: [...scopes] }),
+    ...(refreshToken === undefined ? {} : { refresh: refreshToken }),
+  };
 }
 
 /** Whether to use it. `hard`: use it until its very end, because there is no other. */

@@ -1,5 +1,5 @@
 /** Which addresses are public. Ranges from the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 
 interface NetworkRange {
   readonly network: string;
@@ -69,8 +69,20 @@ export function isOutside(address: string): boolean {
   return v6Global.check(address, 'ipv6') && !v6Inside.check(address, 'ipv6');
 }
 
+/** Also an IPv4 address in its IPv6 form. */
 export function isLoopback(address: string): boolean {
   return isIn(loopback, address);
+}
+
+/** The names of this machine, as URLs spell them. */
+export const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
+
+/**
+ * For the host of a URL or of a bind, in lower case. Names under `localhost` do not count: a resolver may ask the
+ * network for them. IPv4 addresses in their IPv6 form do not count either.
+ */
+export function isLoopbackHost(host: string): boolean {
+  return host === '::1' || loopbackNames.includes(host) || (isIPv4(host) && host.startsWith('127.'));
 }
 
 export function isIn(list: BlockList, address: string): boolean {

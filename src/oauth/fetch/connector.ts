@@ -7,6 +7,10 @@
 import type { Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
 
+type SocketListener = (...args: unknown[]) => void;
+
+const ENDINGS: ReadonlySet<string | symbol> = new Set(['end', 'error', 'close']);
+
 export function createConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);
   return (target, callback) =>
@@ -17,20 +21,31 @@ export function createConnector(options: buildConnector.BuildOptions): buildConn
 }
 
 function survivor<T extends Socket>(socket: T): T {
-  const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
-  const survive = (event: string | symbol, ...args: unknown[]): boolean => {
+  const on = socket.on.bind(socket) as (event: string | symbol, listener: SocketListener) => T;
+  // undici adds its listeners with `on`. Only those of an ending are wrapped, so that reading costs nothing more.
+  const survive = (event: string | symbol, listener: SocketListener): T =>
+    // `once` removes its own wrapper by identity, so that stays as it is.
+    ENDINGS.has(event) && !('listener' in listener)
+      ? on(event, surviving(socket, event, listener))
+      : on(event, listener);
+  return Object.assign(socket, { on: survive });
+}
+
+function surviving(socket: Socket, event: string | symbol, listener: SocketListener): SocketListener {
+  const guarded: SocketListener = (...args) => {
     try {
-      return emit(event, ...args);
+      listener.apply(socket, args);
     } catch (failed) {
-      if (!isAssertion(failed) || (event !== 'end' && event !== 'error' && event !== 'close')) throw failed;
+      if (!isAssertion(failed)) throw failed;
       // undici takes any other error as the end of the response, whatever the state of its parser.
       const cut = new errors.SocketError('other side closed');
       if (event === 'end') socket.destroy(cut);
-      else emit('error', cut);
-      return event === 'close' ? emit('close', ...args) : true;
+      else socket.emit('error', cut);
+      if (event === 'close') listener.apply(socket, args);
     }
   };
-  return Object.assign(socket, { emit: survive });
+  // `removeListener` finds a wrapper by this member.
+  return Object.assign(guarded, { listener });
 }
 
 function isAssertion(error: unknown): boolean {

@@ -9,8 +9,6 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { ACCEPTED_CODINGS, readBody } from './body.ts';
 import { createConnector } from './connector.ts';
 import { OutwardError, type OutwardErrorKind } from './errors.ts';
-import { type OutwardLimits, outwardLimits } from './limits.ts';
-import { RequestSlots } from './request-slots.ts';
 import { TargetFilter } from './targets.ts';
 
 /** The part of the platform's `fetch` that OAuth libraries call. */
@@ -23,6 +21,37 @@ export interface OutwardInit {
   readonly body?: RequestInit['body'] | undefined;
   readonly signal?: AbortSignal | null | undefined;
 }
+
+/** Limits of a request to an address that a third party named. The documents are small, and a person waits. */
+interface OutwardLimits {
+  readonly urlBytes: number;
+  /** To establish a connection: DNS, TCP and TLS. */
+  readonly connectMs: number;
+  readonly headersMs: number;
+  /** From the call to the last byte. */
+  readonly totalMs: number;
+  readonly headerBytes: number;
+  /** Of a response, before and after decompression. */
+  readonly bodyBytes: number;
+  /** Of a request body. */
+  readonly sentBytes: number;
+  /** In flight at once. Further requests are refused rather than queued, since third parties could fill any queue. */
+  readonly requests: number;
+  /** In flight to one host: a slow host must not use up all slots. */
+  readonly requestsPerHost: number;
+}
+
+const outwardLimits: OutwardLimits = {
+  urlBytes: 2048,
+  connectMs: 5_000,
+  headersMs: 5_000,
+  totalMs: 10_000,
+  headerBytes: 16 * 1024,
+  bodyBytes: 256 * 1024,
+  sentBytes: 64 * 1024,
+  requests: 64,
+  requestsPerHost: 8,
+};
 
 export interface OutwardOptions {
   readonly allowLoopback?: boolean;
@@ -94,7 +123,7 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
       // Like the platform's `fetch`: an aborted caller gets its own reason.
       if (init.signal?.aborted === true) throw init.signal.reason;
       throw overdue.aborted
-        ? new OutwardError('too_slow', `no answer within ${limits.totalMs} ms`, error)
+        ? new OutwardError('too_slow', `no response within ${limits.totalMs} ms`, error)
         : named(error);
     } finally {
       leave();
@@ -127,7 +156,7 @@ async function answer(response: Dispatcher.ResponseData, limits: OutwardLimits):
   const { statusCode, headers, body } = response;
   try {
     if (statusCode >= 300 && statusCode < 400 && statusCode !== NOT_MODIFIED)
-      throw new OutwardError('redirected', `the answer is ${statusCode}: a redirect is not followed`);
+      throw new OutwardError('redirected', `the response is a redirect (${statusCode}), which is not followed`);
     const bytes = await readBody(body, headers['content-encoding']?.toString(), limits.bodyBytes);
     const shown = new Headers();
     for (const [name, value] of Object.entries(headers))
@@ -161,5 +190,33 @@ async function resolveByPlatform(host: string): Promise<readonly string[]> {
 function named(error: unknown): OutwardError {
   if (error instanceof OutwardError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return new OutwardError(KINDS[code] ?? 'address_unreachable', 'the address gives no answer', error);
+  return new OutwardError(KINDS[code] ?? 'address_unreachable', 'the address does not respond', error);
+}
+
+/** Limits the requests in flight, in total and by host. */
+class RequestSlots {
+  readonly #most: number;
+  readonly #mostPerHost: number;
+  readonly #hosts = new Map<string, number>();
+  #taken = 0;
+
+  constructor(most: number, mostPerHost: number) {
+    this.#most = most;
+    this.#mostPerHost = mostPerHost;
+  }
+
+  /** Takes a slot. Returns the function that releases it, to be called once. */
+  enter(host: string): () => void {
+    const here = this.#hosts.get(host) ?? 0;
+    if (this.#taken >= this.#most || here >= this.#mostPerHost)
+      throw new OutwardError('busy', 'too many requests to other servers are running');
+    this.#taken++;
+    this.#hosts.set(host, here + 1);
+    return () => {
+      this.#taken--;
+      const left = (this.#hosts.get(host) ?? 1) - 1;
+      if (left === 0) this.#hosts.delete(host);
+      else this.#hosts.set(host, left);
+    };
+  }
 }

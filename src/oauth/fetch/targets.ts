@@ -37,12 +37,12 @@ export class TargetFilter {
 
   /** Throws an OutwardError for a URL that is refused before its name is resolved. */
   parse(text: string): URL {
-    if (text.length > this.#rules.urlBytes || !URL.canParse(text)) throw refused('it is no URL, or a very long one');
+    if (text.length > this.#rules.urlBytes || !URL.canParse(text)) throw refused('it is not a URL, or is too long');
     const url = new URL(text);
-    const loopback = this.#rules.allowLoopback && isLoopbackHost(hostOf(url));
+    const loopback = this.#rules.allowLoopback && isLoopbackTarget(hostOf(url));
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) throw refused('only https is allowed');
     if (url.username !== '' || url.password !== '') throw refused('it has credentials');
-    if (url.port !== '' && OTHER_PROTOCOLS.has(Number(url.port))) throw refused('its port is another protocol’s');
+    if (url.port !== '' && OTHER_PROTOCOLS.has(Number(url.port))) throw refused('its port belongs to another protocol');
     // A connection to an IP address does no DNS lookup, so check the address here.
     if (isIP(hostOf(url)) !== 0) this.check(hostOf(url), [hostOf(url)]);
     url.hash = '';
@@ -52,12 +52,12 @@ export class TargetFilter {
   /** Throws if any address is forbidden: a name that resolves to both kinds is an attack. */
   check(host: string, addresses: readonly string[]): void {
     if (addresses.every((address) => this.#mayConnect(host, address))) return;
-    throw new OutwardError('address_forbidden', `${host} leads to an address that may not be reached`);
+    throw new OutwardError('address_forbidden', `${host} resolves to an address that the gateway may not connect to`);
   }
 
   #mayConnect(host: string, address: string): boolean {
     if (isOutside(address)) return true;
-    if (this.#rules.allowLoopback && isLoopback(address) && isLoopbackHost(host)) return true;
+    if (this.#rules.allowLoopback && isLoopback(address) && isLoopbackTarget(host)) return true;
     return isIP(address) !== 0 && (this.#hosts.has(host) || isIn(this.#ranges, address));
   }
 }
@@ -68,7 +68,7 @@ export function hostOf(url: URL): string {
 }
 
 /** RFC 6761, section 6.3: these names are loopback everywhere. */
-function isLoopbackHost(host: string): boolean {
+function isLoopbackTarget(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || isLoopback(host);
 }
 

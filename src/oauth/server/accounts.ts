@@ -2,26 +2,20 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
-import type { ClientAddresses } from '../../downstream/callers.ts';
 import { formCookie } from './cookies.ts';
-import { readForm } from './form.ts';
-import type { FormTokens } from './form-token.ts';
-import { leadTo, retryAfter, show } from './pages/answers.ts';
+import { type FormTokens, readForm } from './forms.ts';
+import { leadTo, show } from './pages/answers.ts';
 import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
-import type { AuthServerOutside } from './ports.ts';
-import type { SignIn } from './sign-in.ts';
+import { type SignInForm, type SignInParts, signInBy } from './sign-in.ts';
 import type { Users } from './users.ts';
 
-export interface AccountParts {
+export interface AccountParts extends SignInParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
-  readonly signIn: SignIn;
-  readonly callers: ClientAddresses;
   readonly users: Pick<Users, 'isCurrent'>;
   readonly issuer: URL;
   readonly signedInMs: number;
-  readonly refused: AuthServerOutside['refused'];
 }
 
 /** A path on this host. The pattern excludes `//` and backslashes, which a browser could read as a different host. */
@@ -52,7 +46,7 @@ export class Accounts {
 
   /** After sign-in, `?return=/path` redirects to a page of this gateway. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { tokens, signIn, callers, refused } = this.#parts;
+    const { tokens } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
     const back = ownPage.test(target) ? target : undefined;
     const known = this.#browserOf(req, res);
@@ -64,16 +58,10 @@ export class Accounts {
     if (form === undefined || known === undefined) return show(res, ended);
     const token = tokens.make('sign-in', known, back ?? '');
     if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
-    const name = form.get('name') ?? '';
-    const address = callers.of(req);
-    const tried = await signIn.try({ name, password: form.get('password') ?? '', address });
-    if (tried.kind !== 'user') refused(tried.kind, address);
-    if (tried.kind === 'wait') {
-      const view = loginPage({ token, name, trouble: { waitMs: tried.ms } });
-      return show(res, { ...view, headers: retryAfter(tried.ms) });
-    }
-    if (tried.kind === 'wrong') return show(res, loginPage({ token, name, trouble: 'wrong' }));
-    await this.#begin(req, res, tried.user.name);
+    const again: SignInForm['again'] = (more) => loginPage({ token, ...more });
+    const name = await signInBy({ req, res, form, again }, this.#parts);
+    if (name === undefined) return;
+    await this.#begin(req, res, name);
     if (back === undefined) show(res, signedIn);
     else leadTo(res, back);
   }
@@ -98,7 +86,7 @@ export class Accounts {
     session.loginAccount({ accountId: name, amr: ['pwd'] });
     await session.save(Math.floor(signedInMs / 1000));
     const { cookies } = provider.createContext(req, res);
-    cookies.set(provider.cookieName('session'), session.id, { ...this.#cookieOptions, maxAge: signedInMs });
+    cookies.set(provider.cookieName('session'), session.jti, { ...this.#cookieOptions, maxAge: signedInMs });
   }
 
   #browserOf(req: IncomingMessage, res: ServerResponse): string | undefined {

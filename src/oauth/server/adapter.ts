@@ -3,7 +3,7 @@
  * hash of it: a reader of the record keys learns no token.
  */
 import { createHash } from 'node:crypto';
-import type { Adapter, Payload } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { Holder, Holdings } from './holdings.ts';
@@ -25,7 +25,7 @@ export interface AdapterOptions {
   /** By model, for those models whose records an unauthenticated request can create. */
   readonly holdings: ReadonlyMap<string, Holdings>;
   /** The network or user that caused the record; undefined outside of a request. */
-  readonly holderOf: (payload: Payload) => Holder | undefined;
+  readonly holderOf: (payload: AdapterPayload) => Holder | undefined;
 }
 
 export class RecordsAdapter implements Adapter {
@@ -37,7 +37,7 @@ export class RecordsAdapter implements Adapter {
     this.#options = options;
   }
 
-  async upsert(id: string, payload: Payload, expiresIn?: number): Promise<void> {
+  async upsert(id: string, payload: AdapterPayload, expiresIn?: number): Promise<void> {
     const { records, time, clientEndsAt } = this.#options;
     const ends = expiresIn === undefined ? undefined : time.now() + expiresIn * 1000;
     const endsAt = this.#model === 'Client' ? clientEndsAt() : ends;
@@ -52,11 +52,11 @@ export class RecordsAdapter implements Adapter {
     await records.put(this.#collection, key, JSON.stringify({ payload, endsAt, place } satisfies AdapterEntry), endsAt);
   }
 
-  async find(id: string): Promise<Payload | undefined> {
+  async find(id: string): Promise<AdapterPayload | undefined> {
     return this.#read(keyOf(id));
   }
 
-  async findByUid(uid: string): Promise<Payload | undefined> {
+  async findByUid(uid: string): Promise<AdapterPayload | undefined> {
     const key = await this.#options.records.get(uids, keyOf(uid));
     return key === undefined ? undefined : this.#read(key);
   }
@@ -108,7 +108,7 @@ export class RecordsAdapter implements Adapter {
   }
 
   /** Notes the place before the record is written: a record without a place could not be evicted. */
-  async #placeOf(key: string, payload: Payload, endsAt: number | undefined): Promise<string | undefined> {
+  async #placeOf(key: string, payload: AdapterPayload, endsAt: number | undefined): Promise<string | undefined> {
     const { records, time, holderOf } = this.#options;
     if (this.#holdings === undefined) return undefined;
     const before = await records.get(this.#collection, key);
@@ -116,14 +116,14 @@ export class RecordsAdapter implements Adapter {
     return this.#holdings.note(held, before === undefined ? undefined : placeIn(before));
   }
 
-  async #read(key: string): Promise<Payload | undefined> {
+  async #read(key: string): Promise<AdapterPayload | undefined> {
     const text = await this.#options.records.get(this.#collection, key);
     return text === undefined ? undefined : (JSON.parse(text) as AdapterEntry).payload;
   }
 }
 
 interface AdapterEntry {
-  readonly payload: Payload;
+  readonly payload: AdapterPayload;
   readonly endsAt?: number | undefined;
   /** The key in `Holdings`. Absent if the record must not be evicted. */
   readonly place?: string | undefined;

@@ -1,6 +1,9 @@
 /**
  * The cookies that tie a browser to a flow: signed, unreadable for scripts, and never sent along with a foreign form.
  */
+import type { Configuration } from 'oidc-provider';
+
+type CookieOptions = NonNullable<Configuration['cookies']>;
 
 /** Identifies a browser before sign-in. A sign-in form is valid only in the browser that it was shown in. */
 export function formCookie(issuer: URL): string {
@@ -11,7 +14,7 @@ export function formCookie(issuer: URL): string {
  * RFC 6265bis, 4.1.3: `__Host-` for the cookie of the whole site. The other cookies are limited to the path of one
  * flow.
  */
-export function cookiesFor(issuer: string, key: string): object {
+export function cookiesFor(issuer: string, key: string): CookieOptions {
   const { protocol, port } = new URL(issuer);
   const isSecure = protocol === 'https:';
   // Cookies ignore ports: two gateways on one machine would overwrite each other's.

@@ -2,26 +2,25 @@
  * The bundled authorization server: local users, their consent, and tokens for exactly this gateway's endpoints.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
-import type { KoaContext, Provider } from 'oidc-provider';
+import type { ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { ClientAddresses } from '../../downstream/callers.ts';
-import { Attempts } from '../../web/attempts.ts';
 import { page } from '../../web/frame.ts';
 import { Accounts } from './accounts.ts';
 import { clientCollection, interactionCollection } from './adapter.ts';
-import { Authorizations } from './authorizations.ts';
-import { FormTokens } from './form-token.ts';
+import { AuthorizationLimit, ByAddress, RegistrationLimit } from './admission.ts';
+import { FormTokens } from './forms.ts';
 import { Holdings } from './holdings.ts';
 import { Interactions } from './interactions.ts';
 import { loadKeys } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { show, tell } from './pages/answers.ts';
-import { type AuthServerError, ended, troublePage } from './pages/others.ts';
+import { ended, troublePage } from './pages/others.ts';
 import { type AuthServerRoute, paths, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
-import { RegistrationLimit } from './registrations.ts';
 import { atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
@@ -59,7 +58,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const scopes = new ScopeBook(options.resources, settings.scopes);
   const callers = new ClientAddresses(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
-  const documents = new Attempts({ most, withinMs, names }, () => time.now());
+  const documents = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   const clients = new Holdings(records, clientCollection);
   const open = new Holdings(records, interactionCollection);
   const provider = await createProvider({
@@ -75,29 +74,21 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
       ['Interaction', open],
     ]),
     networkOf: (req) => callers.siteOf(req),
-    mayFetch: ({ req }) => {
-      const address = callers.siteOf(req);
-      const may = documents.waitFor(address) === 0;
-      documents.count(address);
-      return may;
-    },
+    mayFetch: ({ req }) => documents.wait(req) === 0,
     showError,
   });
   const registrations = new RegistrationLimit(records, time, callers, clients);
   listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
   const tokens = new FormTokens(keys.cookie);
-  const signIn = new SignIn(users, () => time.now());
+  const signInParts = { signIn: new SignIn(users, () => time.now()), callers, refused: outside.refused };
   const home = new URL(issuer);
   const server = new Server({
     issuer: home,
     provider,
     registrations,
-    authorizations: new Authorizations(time, callers, open),
-    interactions: new Interactions({ provider, tokens, scopes, resources, signIn, callers, refused: outside.refused }),
-    accounts: new Accounts({
-      ...{ provider, tokens, signIn, callers, users, issuer: home, signedInMs: limits.signedInMs },
-      refused: outside.refused,
-    }),
+    authorizations: new AuthorizationLimit(time, callers, open),
+    interactions: new Interactions({ ...signInParts, provider, tokens, scopes, resources }),
+    accounts: new Accounts({ ...signInParts, provider, tokens, users, issuer: home, signedInMs: limits.signedInMs }),
     rewrite: (url) => withUsualScope(url, { scopes, resources }),
     warn,
   });
@@ -118,14 +109,15 @@ function listen(provider: Provider, { warn }: AuthServerOutside, used: (clientId
     warn('the authorization server failed', { kind, ...(code !== undefined && { code }) });
   };
   provider.on('server_error', (_context, error) => report(error));
-  provider.on('error', report);
+  // The library's types leave out the events of the server below it.
+  (provider as EventEmitter).on('error', report);
   provider.on('grant.success', (context) => {
-    const clientId = (context as KoaContext).oidc.client?.clientId;
+    const clientId = context.oidc.client?.clientId;
     if (clientId !== undefined) used(clientId).catch(report);
   });
 }
 
-function showError(context: KoaContext, out: AuthServerError): void {
+function showError(context: KoaContextWithOIDC, out: ErrorOut): void {
   const { headers, html } = page(troublePage(context.status, out));
   context.set(headers);
   context.body = html;
@@ -135,7 +127,7 @@ interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
   readonly registrations: RegistrationLimit;
-  readonly authorizations: Authorizations;
+  readonly authorizations: AuthorizationLimit;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
   rewrite(url: string): string;
@@ -156,7 +148,7 @@ class Server {
   async handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     const route = routeOf(path);
     try {
-      if (route === undefined) tell(res, 404, { error: 'not_found', error_description: 'there is nothing here' });
+      if (route === undefined) tell(res, 404, { error: 'not_found', error_description: 'this path does not exist' });
       else if (!route.methods.includes(req.method ?? '')) refuseMethod(res, route);
       else if (isOverlong(req, route)) refuseLength(res);
       else await this.#serve(req, res, path, route);
@@ -198,5 +190,5 @@ function refuseMethod(res: ServerResponse, { methods }: AuthServerRoute): void {
 }
 
 function refuseLength(res: ServerResponse): void {
-  tell(res, 413, { error: 'invalid_request', error_description: 'the request is larger than any of its kind' });
+  tell(res, 413, { error: 'invalid_request', error_description: 'the request is too large' });
 }

@@ -1,28 +1,22 @@
 /** The two pages on the way to a token: sign-in, and consent to the client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import type { ClientAddresses } from '../../downstream/callers.ts';
-import { readForm } from './form.ts';
-import type { FormTokens } from './form-token.ts';
-import { leadTo, retryAfter, show } from './pages/answers.ts';
+import { isOnThisComputer } from './clients.ts';
+import { type FormTokens, readForm } from './forms.ts';
+import { leadTo, show } from './pages/answers.ts';
 import { consentPage } from './pages/consent.ts';
-import { loginPage } from './pages/login.ts';
+import { type LoginView, loginPage } from './pages/login.ts';
 import { ended } from './pages/others.ts';
 import { paths } from './paths.ts';
-import type { AuthServerOutside } from './ports.ts';
-import { isOnThisComputer } from './redirects.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeBook } from './scopes.ts';
-import type { SignIn } from './sign-in.ts';
+import { type SignInParts, signInBy } from './sign-in.ts';
 
-export interface InteractionParts {
+export interface InteractionParts extends SignInParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
   readonly scopes: ScopeBook;
   readonly resources: Resources;
-  readonly signIn: SignIn;
-  readonly callers: ClientAddresses;
-  readonly refused: AuthServerOutside['refused'];
 }
 
 interface InteractionRequest {
@@ -31,8 +25,6 @@ interface InteractionRequest {
   readonly interaction: Interaction;
   readonly client: Client;
   readonly redirectUri: string;
-  /** Absent for a GET. */
-  readonly form?: URLSearchParams;
 }
 
 export class Interactions {
@@ -50,13 +42,13 @@ export class Interactions {
     const form = req.method === 'POST' ? await readForm(req) : undefined;
     const interaction = await provider.interactionDetails(req, res).catch(() => undefined);
     const client = interaction && (await this.#clientOf(interaction));
-    const redirectUri = interaction && (textOf(interaction, 'redirect_uri') ?? client?.redirectUris[0]);
+    const redirectUri = interaction && (textOf(interaction, 'redirect_uri') ?? client?.redirectUris?.[0]);
     const isOurs = interaction?.uid === id && client !== undefined && redirectUri !== undefined;
     if (!isOurs) return show(res, ended);
     const turn: InteractionRequest = { req, res, interaction, client, redirectUri };
     if (req.method !== 'POST') return this.#ask(turn);
     if (form === undefined || !tokens.isRight(form.get('token'), id, interaction.prompt.name)) return show(res, ended);
-    await this.#answer({ ...turn, form });
+    await this.#answer(turn, form);
   }
 
   /** A client with a metadata document may be unavailable by now. There is then no redirect URI to respond to. */
@@ -69,34 +61,23 @@ export class Interactions {
     show(turn.res, turn.interaction.prompt.name === 'login' ? this.#login(turn) : this.#consent(turn));
   }
 
-  async #answer(turn: InteractionRequest): Promise<void> {
-    const action = turn.form?.get('action');
+  async #answer(turn: InteractionRequest, form: URLSearchParams): Promise<void> {
+    const action = form.get('action');
     if (action === 'deny') {
-      const result = { error: 'access_denied', error_description: 'the person said no' };
+      const result = { error: 'access_denied', error_description: 'the user denied the request' };
       return this.#parts.provider.interactionFinished(turn.req, turn.res, result, { mergeWithLastSubmission: false });
     }
-    if (turn.interaction.prompt.name === 'login') return this.#signIn(turn);
+    if (turn.interaction.prompt.name === 'login') return this.#signIn(turn, form);
     if (action === 'allow') return this.#allow(turn);
     if (action === 'switch') return this.#startAgain(turn);
     this.#ask(turn);
   }
 
-  async #signIn(turn: InteractionRequest): Promise<void> {
-    const { req, res, form } = turn;
-    const name = form?.get('name') ?? '';
-    const address = this.#parts.callers.of(req);
-    const signedIn = await this.#parts.signIn.try({
-      name,
-      password: form?.get('password') ?? '',
-      address,
-    });
-    if (signedIn.kind !== 'user') this.#parts.refused(signedIn.kind, address);
-    if (signedIn.kind === 'wait') {
-      const page = this.#login(turn, { name, trouble: { waitMs: signedIn.ms } });
-      return show(res, { ...page, headers: retryAfter(signedIn.ms) });
-    }
-    if (signedIn.kind === 'wrong') return show(res, this.#login(turn, { name, trouble: 'wrong' }));
-    const result = { login: { accountId: signedIn.user.name, amr: ['pwd'] } };
+  async #signIn(turn: InteractionRequest, form: URLSearchParams): Promise<void> {
+    const { req, res } = turn;
+    const accountId = await signInBy({ req, res, form, again: (more) => this.#login(turn, more) }, this.#parts);
+    if (accountId === undefined) return;
+    const result = { login: { accountId, amr: ['pwd'] } };
     await this.#parts.provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false });
   }
 
@@ -128,7 +109,7 @@ export class Interactions {
     leadTo(res, `${paths.authorize}?${query}`);
   }
 
-  #login(turn: InteractionRequest, more: Pick<Parameters<typeof loginPage>[0], 'name' | 'trouble'> = {}) {
+  #login(turn: InteractionRequest, more: Pick<LoginView, 'name' | 'trouble'> = {}) {
     const { interaction, client, redirectUri } = turn;
     return loginPage({
       token: this.#parts.tokens.make(interaction.uid, 'login'),

@@ -37,7 +37,7 @@ export async function loadKeys(records: Records, now: number, tokenTtlMs: number
     if (renewed === kept && kept !== undefined) return publicised(kept);
     if (await records.replace(COLLECTION, KEY, text, JSON.stringify(renewed))) return publicised(renewed);
   }
-  throw new Error('the keys of the authorization server change all the time');
+  throw new Error('the keys of the authorization server could not be stored: other processes keep changing them');
 }
 
 /** Returns the same object if no new key is due. */

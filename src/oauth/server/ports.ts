@@ -1,14 +1,9 @@
 /** What the authorization server needs from the rest of the gateway. */
 
+import type { FilePort } from '../../identity/watched-file.ts';
 import type { WallClock, Warn } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import type { OutwardFetch } from '../fetch/fetch.ts';
-
-export interface UserFilePort {
-  /** Changes whenever the file does; undefined if there is no file. */
-  stamp(): string | undefined;
-  read(): string;
-}
 
 export interface AuthServerOutside {
   /** Durable, and sealed if so configured. Holds keys, grants and registrations. */
@@ -19,5 +14,5 @@ export interface AuthServerOutside {
   readonly refused: (why: 'wrong' | 'wait', address: string) => void;
   /** For URLs that a client named: it refuses those that lead to internal addresses. */
   readonly outwardFetch: OutwardFetch;
-  readonly userFileAt: (path: string) => UserFilePort;
+  readonly userFileAt: (path: string) => FilePort;
 }

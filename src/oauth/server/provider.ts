@@ -2,9 +2,9 @@
  * Configures oidc-provider. The only file that loads the library, and only when an authorization server is configured.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Adapter, Client, KoaContext, Payload, Provider } from 'oidc-provider';
+import type { AdapterPayload, Configuration, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { RecordsAdapter } from './adapter.ts';
-import { type ClientMetadata, settleMetadata } from './clients.ts';
+import { settleMetadata } from './clients.ts';
 import { cookiesFor } from './cookies.ts';
 import type { Holder, Holdings } from './holdings.ts';
 import { type ServerKeys, signingAlgorithm } from './keys.ts';
@@ -29,8 +29,8 @@ export interface ProviderParts {
   /** The network that a request comes from. */
   networkOf(req: IncomingMessage): string;
   /** Whether one more metadata document may be fetched for this request. */
-  mayFetch(context: KoaContext): boolean;
-  showError(context: KoaContext, error: { readonly error: string; readonly error_description?: string }): void;
+  mayFetch(context: KoaContextWithOIDC): boolean;
+  showError(context: KoaContextWithOIDC, error: ErrorOut): void;
 }
 
 const seconds = (ms: number) => Math.max(1, Math.floor(ms / 1000));
@@ -61,16 +61,16 @@ async function loadQuietly(): Promise<Library> {
   }
 }
 
-function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Provider }: Library): object {
+function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Provider }: Library): Configuration {
   const { settings, outside, keys, resources, scopes, isCurrent } = parts;
   const { records, time } = outside;
   return {
-    adapter: (model: string): Adapter =>
+    adapter: (model) =>
       new RecordsAdapter(model, {
         records,
         time,
         clientEndsAt: () => time.now() + limits.unusedClientMs,
-        alreadyUsed: () => new errors.InvalidGrant('it was used before'),
+        alreadyUsed: () => new errors.InvalidGrant('it was already used'),
         holdings: parts.holdings,
         holderOf: (payload) => userIn(payload) ?? networkIn(Provider.ctx, parts),
       }),
@@ -102,7 +102,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
     extraClientMetadata: {
       // A name that no client sends. The library calls the validator once for each name, with all metadata.
       properties: [hook],
-      validator: (_context: unknown, _key: string, _value: unknown, metadata: ClientMetadata) => {
+      validator: (_context, _key, _value, metadata) => {
         delete metadata[hook];
         const fault = settleMetadata(metadata, scopes.requestable);
         if (fault !== undefined) throw new errors.InvalidClientMetadata(fault);
@@ -121,18 +121,19 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       clientIdMetadataDocument: {
         enabled: settings.metadataDocuments,
         ack: 'draft-02',
-        allowFetch: async (context: KoaContext) => parts.mayFetch(context),
+        allowFetch: async (context) => parts.mayFetch(context),
         cacheDuration: {
           min: seconds(limits.metadataDocumentMinMs),
           max: seconds(limits.metadataDocumentMaxMs),
         },
       },
-      revocation: { enabled: true, allowedPolicy: isOwner },
+      // RFC 7009, 2.1. A client cannot learn that a token of a different client exists.
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
       resourceIndicators: {
         enabled: true,
-        defaultResource: (_context: unknown, _client: unknown, oneOf?: unknown) => oneOf ?? resources.usual,
+        defaultResource: (_context, _client, oneOf) => oneOf ?? resources.usual,
         useGrantedResource: () => true,
-        getResourceServerInfo: (_context: unknown, indicator: string) => {
+        getResourceServerInfo: (_context, indicator) => {
           const found = resources.find(indicator);
           if (found === undefined) throw new errors.InvalidTarget();
           return {
@@ -147,7 +148,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
     },
     // Tokens live for their full lifetime, whether or not the browser is still signed in.
     expiresWithSession: () => false,
-    issueRefreshToken: (_context: unknown, client: Client) => client.grantTypeAllowed('refresh_token'),
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     ttl: {
       AccessToken: seconds(settings.tokenTtlMs),
@@ -157,65 +158,52 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       Interaction: seconds(limits.interactionMs),
       Session: seconds(limits.signedInMs),
       // Counted from the person's consent, however often the token is rotated.
-      RefreshToken: (context: KoaContext) => {
-        const rotated = context.oidc.entities.RotatedRefreshToken as { readonly remainingTTL: number } | undefined;
-        return Math.max(1, rotated?.remainingTTL ?? seconds(settings.refreshTtlMs));
-      },
+      RefreshToken: ({ oidc }) =>
+        Math.max(1, oidc.entities.RotatedRefreshToken?.remainingTTL ?? seconds(settings.refreshTtlMs)),
     },
-    findAccount: (_context: unknown, name: string, token?: { readonly iat?: number; readonly iiat?: number }) =>
-      isCurrent(name, token?.iiat ?? token?.iat) ? { accountId: name, claims: () => ({ sub: name }) } : undefined,
+    findAccount: (_context, name, token: IssuedToken = {}) =>
+      isCurrent(name, token.iiat ?? token.iat) ? { accountId: name, claims: () => ({ sub: name }) } : undefined,
     interactions: {
-      url: (_context: unknown, { uid }: { readonly uid: string }) => `${paths.interaction}/${uid}`,
+      url: (_context, { uid }) => `${paths.interaction}/${uid}`,
       policy: policyOf(interactionPolicy, isCurrent),
     },
     clientBasedCORS: () => false,
     // Replaces the library's own guard, which closes a forbidden connection only after it was made.
-    fetch: (url: string, { method, headers, body, signal }: RequestInit) =>
-      outside.outwardFetch(url, { method, headers, body, signal }),
+    fetch: (url, init) => outside.outwardFetch(String(url), init),
     fetchResponseBodyLimits: {
       'client_id metadata document': limits.metadataDocumentBytes,
       jwks_uri: limits.registrationBytes,
       sector_identifier_uri: limits.registrationBytes,
     },
-    renderError: (context: KoaContext, out: { readonly error: string; readonly error_description?: string }) =>
-      parts.showError(context, out),
+    renderError: (context, out) => parts.showError(context, out),
   };
 }
 
 const hook = 'bascule';
 
-interface ProviderSession {
-  readonly session?: { readonly accountId?: string };
-  readonly result?: { readonly login?: { readonly accountId?: string } };
+/** `iiat`: when the first token of a chain of rotated ones was issued. */
+interface IssuedToken {
+  readonly iat?: number | undefined;
+  readonly iiat?: number | undefined;
 }
 
 /** The user of an interaction, once the password was right. */
-function userIn(payload: Payload): Holder | undefined {
-  const { session, result }: ProviderSession = payload;
+function userIn({ session, result }: AdapterPayload): Holder | undefined {
   const name = result?.login?.accountId ?? session?.accountId;
   return name === undefined ? undefined : { kind: 'user', name };
 }
 
-function networkIn(context: KoaContext | undefined, { networkOf }: ProviderParts): Holder | undefined {
+function networkIn(context: KoaContextWithOIDC | undefined, { networkOf }: ProviderParts): Holder | undefined {
   return context === undefined ? undefined : { kind: 'network', name: networkOf(context.req) };
 }
 
-interface Owned {
-  readonly clientId: string;
-}
-
-/** RFC 7009, 2.1. A client cannot learn that a token of a different client exists. */
-function isOwner(_context: unknown, client: Owned, token: Owned): boolean {
-  return token.clientId === client.clientId;
-}
-
 /** Requires a new sign-in from a browser that signed in before the user was removed or the password changed. */
-function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: Users['isCurrent']): object {
+function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: Users['isCurrent']) {
   const policy = base();
   policy.get('login')?.checks.add(
-    new Check('user_changed', 'the user is not who signed in', ({ oidc }) => {
+    new Check('user_changed', 'another user is signed in', ({ oidc }) => {
       const { session, result } = oidc;
-      if (session.accountId === undefined || result?.login !== undefined) return Check.NO_NEED_TO_PROMPT;
+      if (session?.accountId === undefined || result?.login !== undefined) return Check.NO_NEED_TO_PROMPT;
       return isCurrent(session.accountId, session.loginTs) ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
     }),
   );

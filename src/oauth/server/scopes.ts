@@ -36,6 +36,6 @@ const standard: ReadonlySet<string> = new Set(['openid', 'offline_access']);
 
 const usualWords: ReadonlyMap<string, string> = new Map([
   [basicScope, 'Use the tools, resources and prompts behind this gateway'],
-  ['openid', 'Know your user name here'],
+  ['openid', 'See your user name'],
   ['offline_access', 'Stay connected while you are away'],
 ]);

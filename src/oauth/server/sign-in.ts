@@ -1,7 +1,12 @@
 /** Checks a name and a password. Neither the result nor its timing reveals which of the two was wrong. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientAddresses } from '../../downstream/callers.ts';
 import { Attempts } from '../../web/attempts.ts';
 import { authServerLimits as limits } from './limits.ts';
+import { retryAfter, type ShownPage, show } from './pages/answers.ts';
+import type { LoginView } from './pages/login.ts';
 import { PasswordChecks } from './passwords.ts';
+import type { AuthServerOutside } from './ports.ts';
 import { passwordChars } from './user-book.ts';
 import { type User, userName } from './user-file.ts';
 import type { Users } from './users.ts';
@@ -67,4 +72,33 @@ export class SignIn {
     this.#byAddress.giveBack(address);
     this.#byName.giveBack(name);
   }
+}
+
+export interface SignInParts {
+  readonly signIn: SignIn;
+  readonly callers: ClientAddresses;
+  readonly refused: AuthServerOutside['refused'];
+}
+
+export interface SignInForm {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly form: URLSearchParams;
+  /** The page again, for another attempt. */
+  readonly again: (more: Pick<LoginView, 'name' | 'trouble'>) => ShownPage;
+}
+
+/** Resolves with the user's name, or with undefined if the form was not right and the page is shown again. */
+export async function signInBy(
+  { req, res, form, again }: SignInForm,
+  { signIn, callers, refused }: SignInParts,
+): Promise<string | undefined> {
+  const name = form.get('name') ?? '';
+  const address = callers.of(req);
+  const tried = await signIn.try({ name, password: form.get('password') ?? '', address });
+  if (tried.kind === 'user') return tried.user.name;
+  refused(tried.kind, address);
+  if (tried.kind === 'wrong') show(res, again({ name, trouble: 'wrong' }));
+  else show(res, { ...again({ name, trouble: { waitMs: tried.ms } }), headers: retryAfter(tried.ms) });
+  return undefined;
 }

@@ -1,22 +1,6 @@
 /** The format of the user file: local users and their password hashes. */
 import * as z from 'zod';
 import { authServerLimits } from './limits.ts';
-import type { PasswordHash } from './passwords.ts';
-
-export interface User {
-  /** The sign-in name, and the `sub` of tokens: policy rules name people by it. */
-  readonly name: string;
-  readonly password: PasswordHash;
-  /** ISO 8601. */
-  readonly created: string;
-  /** When the password was set. Sessions and tokens from before then are no longer valid. */
-  readonly changed: string;
-}
-
-export interface UserFile {
-  readonly version: 1;
-  readonly users: readonly User[];
-}
 
 export class UserFileError extends Error {
   override readonly name = 'UserFileError';
@@ -40,12 +24,22 @@ const password = z.strictObject({
   salt: base64url,
   hash: base64url,
 });
-const user = z.strictObject({ name: z.string().regex(userName), password, created: date, changed: date });
+const user = z.strictObject({
+  /** The sign-in name, and the `sub` of tokens: policy rules name people by it. */
+  name: z.string().regex(userName),
+  password,
+  created: date,
+  /** When the password was set. Sessions and tokens from before then are no longer valid. */
+  changed: date,
+});
 const shape = z.strictObject({ version: z.literal(1), users: z.array(user).max(authServerLimits.users) });
+
+export type User = Readonly<z.infer<typeof user>>;
+export type UserFile = Readonly<z.infer<typeof shape>>;
 
 /** Throws a UserFileError, which says where the mistake is but not what the file contains: the text goes to the log. */
 export function readUserFile(text: string): UserFile {
-  if (text.length > authServerLimits.userFileChars) throw new UserFileError('it is larger than a file of users can be');
+  if (text.length > authServerLimits.userFileChars) throw new UserFileError('it is too large for a user file');
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -55,13 +49,11 @@ export function readUserFile(text: string): UserFile {
   const read = shape.safeParse(json);
   if (!read.success) {
     const at = read.error.issues[0]?.path.join('.') ?? '';
-    throw new UserFileError(
-      at === '' ? 'it is no file of users' : `\`${at}\` is not what stands there in a file of users`,
-    );
+    throw new UserFileError(at === '' ? 'it is not a user file' : `\`${at}\` has a wrong value`);
   }
   const names = new Set<string>();
   for (const { name } of read.data.users) {
-    if (names.has(name)) throw new UserFileError(`${name} stands in it twice`);
+    if (names.has(name)) throw new UserFileError(`it has two users named ${name}`);
     names.add(name);
   }
   return read.data;

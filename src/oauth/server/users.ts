@@ -1,32 +1,24 @@
-/** The local users while the gateway runs. Reads the user file, and reads it again when it changes. */
-
-import type { WallClock, Warn } from '../../observe/ports.ts';
+/** The local users while the gateway runs, and their file. */
+import { type FileWatch, WatchedFile } from '../../identity/watched-file.ts';
 import { authServerLimits } from './limits.ts';
-import type { UserFilePort } from './ports.ts';
 import { readUserFile, type User, UserFileError } from './user-file.ts';
 
-export interface UsersOptions {
-  readonly file: UserFilePort;
-  readonly time: WallClock;
-  readonly warn: Warn;
-}
-
 export class Users {
-  readonly #options: UsersOptions;
+  readonly #watched: WatchedFile;
   #byName: ReadonlyMap<string, User> = new Map();
-  /** The stamp of the file as last read, so that the same mistake is reported once. */
-  #stamp: string | undefined;
-  #told: string | undefined;
-  #stop: (() => void) | undefined;
 
-  /** Reads the file. A missing file is not an error: the first user may still be added. */
-  constructor(options: UsersOptions) {
-    this.#options = options;
-    this.reload();
-    if (this.#stamp === undefined) {
-      options.warn('there is no file of users yet: nobody can sign in (bascule user add <name>)', {});
-    }
-    this.#watch();
+  constructor(watch: FileWatch) {
+    this.#watched = new WatchedFile(watch, {
+      pollMs: authServerLimits.userFileMs,
+      take: (text) => {
+        this.#byName = new Map(text === undefined ? [] : readUserFile(text).users.map((user) => [user.name, user]));
+      },
+      Fault: UserFileError,
+      missing: 'there is no user file yet: no user can sign in until `bascule user add <name>` creates it',
+      gone: 'the user file was removed: no user can sign in',
+      unreadable: 'the user file cannot be read: the users from the last successful read can still sign in',
+    });
+    this.#watched.watch();
   }
 
   find(name: string): User | undefined {
@@ -44,39 +36,10 @@ export class Users {
   }
 
   close(): void {
-    this.#stop?.();
-    this.#stop = undefined;
-  }
-
-  #watch(): void {
-    this.#stop = this.#options.time.after(authServerLimits.userFileMs, () => {
-      this.reload();
-      this.#watch();
-    });
+    this.#watched.close();
   }
 
   reload(): void {
-    const { file, warn } = this.#options;
-    let text: string | undefined;
-    try {
-      // Read the stamp before the text: a change in between is then seen next time.
-      const stamp = file.stamp();
-      if (stamp === this.#stamp) return;
-      text = stamp === undefined ? undefined : file.read();
-      this.#stamp = stamp;
-      this.#byName = new Map(text === undefined ? [] : readUserFile(text).users.map((user) => [user.name, user]));
-      this.#told = undefined;
-      if (text === undefined) warn('the file of users is gone: nobody can sign in', {});
-    } catch (error) {
-      const why = error instanceof UserFileError ? error.message : codeOf(error);
-      if (why === this.#told) return;
-      this.#told = why;
-      warn('the file of users cannot be read: the users stay as they were', { why });
-    }
+    this.#watched.reload();
   }
-}
-
-/** Only the code: the system's message may contain more than the log should hold. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }

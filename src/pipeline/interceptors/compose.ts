@@ -1,39 +1,139 @@
 /**
- * What happens around an upstream call, composed in one place for clients of both eras. The outermost comes first, so what a
- * backend says passes the list from below: rules see the names that the client knows.
+ * What happens around an upstream call, in one place for clients of both eras. On the way out, the outermost comes
+ * first; what a backend says passes them from below, so that rules see the names that the client knows:
  *
- *   consent          asks a person to agree, where the backend demands it, and calls again
- *   reauthorize      authorizes later rounds of the same call
- *   response filter  keeps back what the client may not see, and what the backend may not ask
- *   client names     gives the client its own names back
+ *   consent          asks a person to agree, where the backend demands it, and calls again   consent.ts
+ *   reauthorize      authorizes later rounds of the same call                                reauthorize.ts
+ *   response filter  keeps back what the client may not see, and what a backend may not ask  response-filter.ts
+ *   client names     gives the client its own names back                                     catalog/name-resolver.ts
+ *
+ * One object does this for all rounds of a request, because nearly every call needs none of it: an interceptor that has
+ * nothing to do costs a comparison.
  */
-import type { StartCall } from '../../bridge/responder.ts';
-import type { Call, CallRequest, CallSink } from '../../exchange/call.ts';
+import type { CallStarter } from '../../bridge/responder.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../../exchange/call.ts';
+import { LateCall } from '../../exchange/late-call.ts';
 import type { Permit } from '../../policy/permit.ts';
+import type { UpstreamLease } from '../../upstream/upstream-pool.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { RequestContext } from '../context.ts';
-import type { SharedServices } from '../services.ts';
-import { inClientNames } from './client-names.ts';
-import { withConsent } from './consent.ts';
-import { withReauthorization } from './reauthorize.ts';
-import { filterResponse } from './response-filter.ts';
+import type { StageServices } from '../services.ts';
+import { ConsentRounds, consentPage } from './consent.ts';
+import { isLaterRound, reauthorize } from './reauthorize.ts';
+import { filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
 
-/** The call to the backend itself, under a permit. */
-export type UpstreamCall = (permit: Permit, request: CallRequest, sink: CallSink) => Call;
+/** How calls are made for clients of one era. */
+export interface EraCalls extends StageServices {
+  /** Makes the call on an upstream session that is there. */
+  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, request: CallRequest, sink: CallSink): Call;
+  /** Finds an upstream session on which the call can be made. Rejects with a Failure where there is none. */
+  find(context: RequestContext, permit: Permit, request: CallRequest): Promise<FoundUpstream>;
+  /** Translates a notification of the backend into the client's names. Returns undefined where it is not passed on. */
+  translate?(context: RequestContext, notification: Notification): Notification | undefined;
+}
 
-export function intercepted(
-  shared: SharedServices,
-  context: RequestContext,
-  call: UpstreamCall,
-  translate?: (notification: Notification) => Notification | undefined,
-): StartCall {
-  const { currentGeneration } = shared;
-  const { principal, endpoint, row, resolved: target } = context;
-  const { backend } = target;
-  const start: StartCall = (next, sink) => {
-    const { authorizer, permit } = context.authorization;
-    const filtered = filterResponse(sink, { authorizer, currentGeneration, principal, endpoint, backend, row });
-    return call(permit, next, inClientNames(filtered, target, translate));
-  };
-  return withConsent(withReauthorization(shared, context, start), shared);
+export interface FoundUpstream {
+  readonly upstream: UpstreamLease;
+  /** The request, as this upstream session needs it. */
+  readonly request: CallRequest;
+}
+
+export class InterceptedCall implements CallStarter, Call, CallSink {
+  readonly #calls: EraCalls;
+  readonly #context: RequestContext;
+  /** For the first round. A session that was leased for one call is released with it, so later rounds find another. */
+  #upstream: UpstreamLease | undefined;
+  #request: CallRequest | undefined;
+  #sink: CallSink | undefined;
+  #call: Call | undefined;
+  #consent: ConsentRounds | undefined;
+
+  constructor(calls: EraCalls, context: RequestContext, upstream: UpstreamLease | undefined) {
+    this.#calls = calls;
+    this.#context = context;
+    this.#upstream = upstream;
+  }
+
+  start(request: CallRequest, sink: CallSink): this {
+    this.#request = request;
+    this.#sink = sink;
+    this.#consent = undefined;
+    if (request.round === undefined) this.#call = this.#callBackend(request);
+    else this.#beginAgain(request);
+    return this;
+  }
+
+  /** A later round, or the same one again after consent. */
+  #beginAgain(request: CallRequest): void {
+    this.#call = isLaterRound(this.#calls, this.#context, request)
+      ? reauthorize(this.#calls, this.#context, this, () => this.#callBackend(request))
+      : this.#callBackend(request);
+  }
+
+  #callBackend(request: CallRequest): Call {
+    const context = this.#context;
+    const { permit } = context.authorization;
+    const upstream = this.#upstream;
+    if (upstream === undefined)
+      return LateCall.after(
+        this.#calls.find(context, permit, request),
+        this,
+        (found) => this.#calls.callOn(context, found.upstream, permit, found.request, this),
+        (found) => found.upstream.release?.(),
+      );
+    // The session of a legacy client keeps its upstream session from round to round.
+    if (context.session === undefined || upstream.release !== undefined) this.#upstream = undefined;
+    return this.#calls.callOn(context, upstream, permit, request, this);
+  }
+
+  hear(logLevel: string | undefined): void {
+    if (this.#request !== undefined) this.#request = { ...this.#request, logLevel };
+    this.#call?.hear?.(logLevel);
+  }
+
+  cancel(reason?: string): void {
+    this.#consent?.cancel();
+    this.#call?.cancel(reason);
+  }
+
+  notify(notification: Notification): void {
+    const calls = this.#calls;
+    const named = calls.translate === undefined ? notification : calls.translate(this.#context, notification);
+    if (named !== undefined && filterNotification(calls.shared, this.#context, named)) this.#sink?.notify(named);
+  }
+
+  ask(ask: ServerRequest): void {
+    if (filterAsk(this.#calls.shared, this.#context, ask)) this.#sink?.ask(ask);
+  }
+
+  pause(retryMs: number | undefined): void {
+    this.#sink?.pause(retryMs);
+  }
+
+  settle(outcome: CallOutcome): void {
+    if (outcome.kind === 'failure') {
+      this.#failed(outcome);
+      return;
+    }
+    const { target } = this.#context;
+    const named =
+      outcome.kind === 'result' && target?.renamed !== undefined
+        ? { ...outcome, message: target.renamed(outcome.message) }
+        : outcome;
+    this.#sink?.settle(filterOutcome(this.#calls.shared, this.#context, named));
+  }
+
+  #failed(outcome: CallOutcome & { kind: 'failure' }): void {
+    const { consenting } = this.#context.generation;
+    const { askMs } = this.#calls.shared.limits;
+    const page = consenting && consentPage(outcome.failure);
+    const [request, sink] = [this.#request, this.#sink];
+    if (consenting === undefined || page === undefined || request === undefined || sink === undefined) {
+      sink?.settle(outcome);
+      return;
+    }
+    this.#call = undefined;
+    this.#consent ??= new ConsentRounds(request, sink, consenting, askMs);
+    this.#consent.ask(page, outcome.failure, () => this.#beginAgain({ ...(this.#request ?? request), again: true }));
+  }
 }

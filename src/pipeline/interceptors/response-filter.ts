@@ -7,57 +7,27 @@ import { resultType } from '../../bridge/era-translation.ts';
 import { readInputRequired } from '../../bridge/input-required.ts';
 import { requiredVisits } from '../../bridge/url-elicitation.ts';
 import { Failure } from '../../errors/failure.ts';
-import type { CallOutcome, CallSink, ServerRequest } from '../../exchange/call.ts';
+import type { CallOutcome, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
 import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
 import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
 import type { Session } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
-import type { MethodRow } from '../../wire/methods.ts';
 import { textMember } from '../../wire/values.ts';
+import type { RequestContext } from '../context.ts';
 import type { CurrentGeneration } from '../generation.ts';
+import type { SharedServices } from '../services.ts';
 
-export interface ResponseAudience extends Viewer {
-  /** The authorizer that allowed the call. It also decides what is shown of the response. */
-  readonly authorizer: Authorizer;
-  /** For server requests during the call: the generation that is current at that moment decides about them. */
-  readonly currentGeneration: CurrentGeneration;
-  readonly backend: string;
-  readonly row: MethodRow;
+/** Whether a notification during the call may be passed on. The generation that is current at that moment decides. */
+export function filterNotification(shared: SharedServices, context: RequestContext, said: Notification): boolean {
+  return hears(asOfNow(shared, context), said);
 }
 
-/** The current generation may change while the call runs. */
-export function filterResponse(sink: CallSink, to: ResponseAudience): CallSink {
-  return new ResponseFilter(sink, to);
-}
-
-/** Created for every call, so it does as little as possible where nothing has to be removed. */
-class ResponseFilter implements CallSink {
-  readonly #sink: CallSink;
-  readonly #to: ResponseAudience;
-
-  constructor(sink: CallSink, to: ResponseAudience) {
-    this.#sink = sink;
-    this.#to = to;
-  }
-
-  notify(notification: Notification): void {
-    if (hears(asOfNow(this.#to), notification)) this.#sink.notify(notification);
-  }
-
-  ask(ask: ServerRequest): void {
-    const failure = refusedAsk(asOfNow(this.#to), ask);
-    if (failure === undefined) this.#sink.ask(ask);
-    else ask.answer({ failure: forBackend(failure) });
-  }
-
-  pause(retryMs: number | undefined): void {
-    this.#sink.pause(retryMs);
-  }
-
-  settle(outcome: CallOutcome): void {
-    this.#sink.settle(settled(outcome, this.#to));
-  }
+/** Whether a server request during the call may be passed on. Where it may not, it is answered here. */
+export function filterAsk(shared: SharedServices, context: RequestContext, ask: ServerRequest): boolean {
+  const failure = refusedAsk(asOfNow(shared, context), ask);
+  if (failure !== undefined) ask.answer({ failure: forBackend(failure) });
+  return failure === undefined;
 }
 
 interface Now extends Viewer {
@@ -65,12 +35,10 @@ interface Now extends Viewer {
   readonly backend: string;
 }
 
-function asOfNow({
-  currentGeneration,
-  principal,
-  endpoint,
-  backend,
-}: Omit<ResponseAudience, 'authorizer' | 'row'>): Now {
+function asOfNow(
+  { currentGeneration }: SharedServices,
+  { principal, endpoint, resolved: { backend } }: RequestContext,
+): Now {
   const { authorizer, endpoints } = currentGeneration.now;
   return { authorizer, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
 }
@@ -111,12 +79,15 @@ export function hearsOf(to: Now, uri: string): boolean {
   return authorizer.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
-function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
+/** The outcome without what the client may not see. The authorizer that allowed the call decides about that. */
+export function filterOutcome(shared: SharedServices, context: RequestContext, outcome: Answered): CallOutcome {
+  const { row } = context;
   try {
-    if (outcome.kind === 'failure') return outcome;
-    const failure = refusedInput(outcome, to);
+    const failure = row.mayAsk === true ? refusedInput(shared, context, outcome) : undefined;
     if (failure !== undefined) return { kind: 'failure', failure };
-    if (outcome.kind === 'error') return outcome;
+    if (outcome.kind === 'error' || (row.list === undefined && row.cacheable !== true)) return outcome;
+    const { principal, endpoint, authorization, resolved } = context;
+    const to = { authorizer: authorization.authorizer, principal, endpoint, backend: resolved.backend, row };
     return { ...outcome, message: withoutHidden(outcome.message, outcome.vocabulary, to) };
   } catch (error) {
     // A result that cannot be checked is not passed on.
@@ -127,20 +98,22 @@ function settled(outcome: CallOutcome, to: ResponseAudience): CallOutcome {
   }
 }
 
+type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
+
 /**
  * A result can carry server requests, too: the call is over, and the next round brings the answers. Returns the failure
  * of the first one that is denied.
  */
-function refusedInput(outcome: Exclude<CallOutcome, { kind: 'failure' }>, to: ResponseAudience): Failure | undefined {
-  if (to.row.mayAsk !== true) return undefined;
-  const now = asOfNow(to);
+function refusedInput(shared: SharedServices, context: RequestContext, outcome: Answered): Failure | undefined {
+  const { kind, message, vocabulary } = outcome;
+  if (kind === 'result' && (vocabulary !== 'modern' || resultType(message) !== 'input_required')) return undefined;
+  const now = asOfNow(shared, context);
   if (!now.authorizer.watchesAsks(now.endpoint, now.backend)) return undefined;
-  if (outcome.kind === 'error') {
-    const visits = outcome.vocabulary === 'legacy' ? requiredVisits(outcome.message) : undefined;
+  if (kind === 'error') {
+    const visits = vocabulary === 'legacy' ? requiredVisits(message) : undefined;
     return visits === undefined ? undefined : refusedAsk(now, visit);
   }
-  if (outcome.vocabulary !== 'modern' || resultType(outcome.message) !== 'input_required') return undefined;
-  for (const request of readInputRequired(outcome.message).requests) {
+  for (const request of readInputRequired(message).requests) {
     const failure = refusedAsk(now, request);
     if (failure !== undefined) return failure;
   }

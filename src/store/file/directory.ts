@@ -13,7 +13,7 @@ export function prepareDirectory(dir: string): void {
     const { code } = error as NodeJS.ErrnoException;
     throw new StoreError(
       'unusable',
-      `${dir} cannot be made (${code}): name a directory that this user may write`,
+      `${dir} cannot be created (${code}): set store.dir to a directory that this user may write`,
       error,
     );
   }

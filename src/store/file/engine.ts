@@ -6,8 +6,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
-import { StoreError } from '../errors.ts';
-import { fullDisk } from './full-disk.ts';
+import { fullDisk, StoreError } from '../errors.ts';
 import { foreign } from './header.ts';
 
 /** LMDB maps the file into memory: this much address space, but only as much disk as is used. */
@@ -61,7 +60,7 @@ export class FileEngine {
     } catch (error) {
       throw new StoreError(
         'unavailable',
-        'the file store needs the package "lmdb" with its native part for this platform: install Bascule again',
+        'the file store needs the package "lmdb" with its native binary for this platform: reinstall Bascule',
         error,
       );
     }

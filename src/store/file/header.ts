@@ -76,7 +76,7 @@ function appendZeros(file: number, missing: number): void {
 export function foreign(path: string, cause?: unknown): StoreError {
   return new StoreError(
     'foreign',
-    `${path} is damaged, or is no store of this program: restore it from a copy, or move it away to begin with an empty one`,
+    `${path} is damaged, or is not a store of Bascule: restore it from a backup, or move it away to start with an empty one`,
     cause,
   );
 }

@@ -1,14 +1,13 @@
 /** Opens a store in a directory. Several processes of one machine may share it; it must not be on a network drive. */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { StoreError } from '../errors.ts';
+import { StoreError, type StoreWarn } from '../errors.ts';
 import type { Lease, Records } from '../ports.ts';
 import { RecordLease } from '../record-lease.ts';
 import { prepareDirectory } from './directory.ts';
 import { FileEngine } from './engine.ts';
 import { examine } from './examine.ts';
 import { lookAtFile } from './header.ts';
-
 import { enter } from './presence.ts';
 import { FileRecords, type FileRecordsLimits } from './records.ts';
 import { makeRoom } from './room.ts';
@@ -18,7 +17,7 @@ export interface FileStoreOptions {
   /** The time of day, in milliseconds since 1970. */
   readonly now: () => number;
   /** Reports failures in the background to operators. */
-  readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly warn: StoreWarn;
   readonly limits?: FileRecordsLimits;
 }
 
@@ -53,6 +52,10 @@ function tighten(path: string): void {
   try {
     chmodSync(path, 0o600);
   } catch (error) {
-    throw new StoreError('exposed', `${path} belongs to another user: give it to the one that runs Bascule`, error);
+    throw new StoreError(
+      'exposed',
+      `${path} belongs to another user: change its owner to the user that runs Bascule`,
+      error,
+    );
   }
 }

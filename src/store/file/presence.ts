@@ -48,7 +48,7 @@ export function enter(dir: string): Presence {
     const { code } = error as NodeJS.ErrnoException;
     throw new StoreError(
       'unusable',
-      `${dir} cannot be written (${code}): this user must be able to, and have room`,
+      `${dir} cannot be written (${code}): give this user write permission, and free some space if the disk is full`,
       error,
     );
   }

@@ -1,7 +1,7 @@
 /**
  * Records in a file. A write is on the disk when its promise resolves, and visible to every process of this machine.
  */
-import { StoreError } from '../errors.ts';
+import { StoreError, type StoreWarn } from '../errors.ts';
 import { canBeKey, checkRecord } from '../limits.ts';
 import type { Records } from '../ports.ts';
 import { countOf, type FileEngine } from './engine.ts';
@@ -17,7 +17,6 @@ import {
   rangeOf,
   type StoredEntry,
 } from './layout.ts';
-import { startSweeping } from './sweeping.ts';
 
 export interface FileRecordsLimits {
   /**
@@ -116,7 +115,7 @@ export class FileRecords implements Records {
   }
 
   /** Reports failures in the background to `warn`. */
-  beginSweeping(warn: (text: string, facts: Readonly<Record<string, unknown>>) => void): void {
+  beginSweeping(warn: StoreWarn): void {
     this.#stopSweeping();
     this.#stopSweeping = startSweeping(this, warn);
   }
@@ -193,4 +192,39 @@ function byBytes(one: string, other: string): number {
 
 function fullError({ records }: FileRecordsLimits): StoreError {
   return new StoreError('full', `the file store has reached its limit of ${records} records`);
+}
+
+const SWEEP_EVERY_MS = 10_000;
+
+/** A transaction of a few milliseconds. If more records have expired, the next one follows after other writes. */
+const SWEPT_AT_ONCE = 500;
+
+/**
+ * Removes expired records in the background, a few at a time: every write blocks the writes of all other processes.
+ * Returns the function that stops it. Does not keep the process alive.
+ */
+function startSweeping(records: FileRecords, warn: StoreWarn): () => void {
+  let stopped = false;
+  let sweeping = false;
+  let failed = false;
+  const sweep = async () => {
+    if (sweeping) return;
+    sweeping = true;
+    try {
+      while ((await records.sweep(SWEPT_AT_ONCE)) === SWEPT_AT_ONCE && !stopped);
+      failed = false;
+    } catch (error) {
+      // Warn once, not every time: a full disk stays full for a while.
+      if (!failed && !stopped) warn('expired records cannot be removed', { why: String(error) });
+      failed = true;
+    } finally {
+      sweeping = false;
+    }
+  };
+  const timer = setInterval(() => void sweep(), SWEEP_EVERY_MS);
+  timer.unref();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
 }

@@ -4,7 +4,7 @@
  */
 
 /** Below this, one chunk is likely to be the whole body. */
-const LARGE = 64 * 1024;
+export const LARGE_BODY = 64 * 1024;
 
 export class BoundedBody {
   readonly #limit: number;
@@ -17,7 +17,7 @@ export class BoundedBody {
   /** `announced` is what the peer claims, and need not be true. */
   constructor(limit: number, announced?: number) {
     this.#limit = limit;
-    if (announced !== undefined && announced > LARGE && announced <= limit) {
+    if (announced !== undefined && announced > LARGE_BODY && announced <= limit) {
       this.#whole = Buffer.allocUnsafeSlow(announced);
     }
   }

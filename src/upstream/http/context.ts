@@ -1,9 +1,10 @@
 /** What all requests and streams of an HTTP channel share. */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { ChannelNotes } from '../channel.ts';
+import type { ChannelNotes, ChannelSink } from '../channel.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import type { RequestHeaders } from './headers.ts';
+import type { HeaderRecord, RequestHeaders } from './headers.ts';
+import type { CallPools } from './pool.ts';
 
 export interface HttpChannelLimits {
   /** One response, or one event. */
@@ -17,23 +18,43 @@ export interface HttpChannelLimits {
 /** Receives the header of wire/via.ts. Only responses to `server/discover` and `initialize` have it. */
 export type HearVia = (via: string) => void;
 
-export interface HttpContext {
-  readonly path: string;
-  readonly headers: RequestHeaders;
-  readonly resumable: boolean;
-  readonly limits: HttpChannelLimits;
+/** What a channel of either HTTP transport is opened with. */
+export interface HttpTransportOptions {
+  readonly url: URL;
+  /** Shared with other channels to the same backend; closing a channel leaves them open. */
+  readonly pools: CallPools;
+  /** Those of the config. */
+  readonly headers: HeaderRecord;
+  /** Shared with other channels to the same backend. */
   readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
   /** Receives which gateways the backend reports behind it. */
   readonly told?: HearVia | undefined;
-  random(): number;
+}
+
+export interface HttpChannelOptions extends HttpTransportOptions {
+  /** Whether a cut stream may be resumed: the legacy revisions can, the modern one cannot. */
+  readonly resumable: boolean;
+  readonly limits: HttpChannelLimits;
+  /** From 0 up to 1, for jitter. */
+  readonly random: () => number;
+}
+
+export interface HttpContext extends Omit<HttpChannelOptions, 'headers'> {
+  readonly path: string;
+  readonly headers: RequestHeaders;
+}
+
+export function pathOf({ pathname, search }: URL): string {
+  return `${pathname}${search}`;
 }
 
 /** The reason for closing a connection before its response is complete. Created once: its stack is never read. */
-export const closedByUs = new Error('closed by us');
+export const closedByUs = new Error('closed by the gateway');
 
 /** For requests that wait on a channel that we close, or arrive afterwards. */
 export function wayClosed(): Failure {
-  return new Failure('backend_unavailable', { message: 'The way to the backend was closed' });
+  return new Failure('backend_unavailable', { message: 'The connection to the backend was closed' });
 }

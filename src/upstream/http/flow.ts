@@ -1,14 +1,18 @@
-/** The messages of a backend's event stream, across its connections, limited by the flood budget. */
+/**
+ * The messages of a backend's event stream, across its connections, limited by the flood budget. Keeps the position:
+ * the last event id, the reconnection time, and the events already seen, so that a replayed event is not processed
+ * twice.
+ */
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
-import type { SseEvent } from '../../wire/sse.ts';
+import { type SseEvent, SseReader } from '../../wire/sse.ts';
 import { asFailure } from '../as-failure.ts';
-import type { ChannelNotes, Reception } from '../channel.ts';
+import type { ChannelNotes } from '../channel.ts';
 import { type FloodBudget, type FloodClock, floodFailure } from '../flood-meter.ts';
 import { readEvent } from '../incoming.ts';
+import type { Reception } from '../reception.ts';
 import { Throttle } from '../throttle.ts';
-import { EventCursor, messageIn } from './cursor.ts';
 
 export interface FlowContext {
   /** `resultBytes`: limit of one event. */
@@ -29,18 +33,30 @@ export interface FlowListener {
   flooded(failure: Failure): void;
 }
 
+/** A replay starts right after the last id that we read, so an overlap is short. */
+const SEEN_IDS = 256;
+/** No header line carries longer ids than this, so they are useless. */
+const ID_CHARACTERS = 4_096;
+
 export class EventFlow {
-  readonly #notes: ChannelNotes;
+  /** The `Last-Event-ID` to resume with; undefined where the stream cannot be resumed. */
+  lastEventId: string | undefined;
+  /** When to reconnect, as the backend said. */
+  retryMs: number | undefined;
+  readonly #context: FlowContext;
   readonly #listener: FlowListener;
-  readonly #cursor: EventCursor;
   readonly #throttle: Throttle<SseEvent | Failure>;
+  #reader: SseReader;
   #controller: Dispatcher.DispatchController | undefined;
+  #seen: Set<string> | undefined;
+  #isReplay = false;
 
   /** `where`: the name of the stream in the log. */
-  constructor({ limits, flood, clock, notes }: FlowContext, where: string, listener: FlowListener) {
-    this.#notes = notes;
+  constructor(context: FlowContext, where: string, listener: FlowListener) {
+    const { limits, flood, clock, notes } = context;
+    this.#context = context;
     this.#listener = listener;
-    this.#cursor = new EventCursor(limits.resultBytes);
+    this.#reader = new SseReader({ eventBytes: limits.resultBytes });
     this.#throttle = new Throttle(flood, clock, {
       take: (item) => this.#take(item),
       pause: () => {
@@ -55,30 +71,23 @@ export class EventFlow {
     });
   }
 
-  get lastEventId(): string | undefined {
-    return this.#cursor.lastEventId;
-  }
-
-  get retryMs(): number | undefined {
-    return this.#cursor.retryMs;
-  }
-
   get isFlooding(): boolean {
     return this.#throttle.isFlooding;
   }
 
-  /** A connection is open: the first one, or one that continues the stream. */
+  /** A connection is open: the first one, or one that continues the stream. An event that was cut off is sent again. */
   opened(controller: Dispatcher.DispatchController): void {
-    this.#cursor.opened();
+    this.#reader = new SseReader({ eventBytes: this.#context.limits.resultBytes });
+    this.#isReplay = this.#seen !== undefined;
     this.#throttle.restart();
     this.#controller = controller;
     if (this.#throttle.isPaused) controller.pause();
   }
 
   push(chunk: Buffer): void {
-    const items = this.#cursor.read(chunk);
-    this.#throttle.countNoise(this.#cursor.takeEmptyLines(), 0);
-    this.#throttle.countLines(this.#cursor.takeFurtherLines());
+    const items = this.#read(chunk);
+    this.#throttle.countNoise(this.#reader.takeEmptyLines(), 0);
+    this.#throttle.countLines(this.#reader.takeFurtherLines());
     this.#throttle.push(items);
   }
 
@@ -94,6 +103,16 @@ export class EventFlow {
     this.#throttle.drop();
   }
 
+  /** The last item is a failure where an event is too large; nothing more can be read then. */
+  #read(chunk: Uint8Array): readonly (SseEvent | Failure)[] {
+    try {
+      const events = this.#reader.push(chunk);
+      return this.#reader.failure === undefined ? events : [...events, this.#reader.failure];
+    } catch (cause) {
+      return [asFailure(cause)];
+    }
+  }
+
   #take(item: SseEvent | Failure): void {
     try {
       if (item instanceof Failure) throw item;
@@ -106,8 +125,10 @@ export class EventFlow {
 
   #hear(event: SseEvent): void {
     this.#listener.event?.(event);
-    const data = this.#cursor.isNew(event) ? messageIn(event) : undefined;
-    const messages = data && readEvent(data, this.#notes);
+    if (event.retry !== undefined) this.retryMs = event.retry;
+    const isNew = event.id === undefined || this.#isNewId(event.id);
+    const data = isNew ? messageIn(event) : undefined;
+    const messages = data && readEvent(data, this.#context.notes);
     if (messages === undefined) this.#throttle.count('none', event.data?.byteLength ?? 0);
     else
       for (const message of messages) {
@@ -115,4 +136,39 @@ export class EventFlow {
         this.#throttle.count(this.#listener.message(message), message.bytes.byteLength);
       }
   }
+
+  /**
+   * After a reconnect, a server may first replay events that we have seen. From the first new event on, every id counts
+   * as new: a server that uses an id twice means two events.
+   */
+  #isNewId(id: string): boolean {
+    if (this.#isReplay) {
+      if (this.#seen?.has(id)) return false;
+      this.#isReplay = false;
+    }
+    this.lastEventId = asHeaderValue(id);
+    if (this.lastEventId === undefined) return true;
+    this.#seen ??= new Set();
+    this.#seen.add(id);
+    const [oldest] = this.#seen;
+    if (this.#seen.size > SEEN_IDS && oldest !== undefined) this.#seen.delete(oldest);
+    return true;
+  }
+}
+
+/** Other events are no messages: keep-alives of some servers, `endpoint` of HTTP+SSE, ids that open a stream. */
+export function messageIn({ event, data }: SseEvent): Uint8Array | undefined {
+  if (event !== undefined && event !== '' && event !== 'message') return undefined;
+  return data !== undefined && data.byteLength > 0 ? data : undefined;
+}
+
+/** An empty id resets the last one (WHATWG HTML, 9.2.6). An id that fits no header counts as none. */
+function asHeaderValue(id: string): string | undefined {
+  if (id === '' || id.length > ID_CHARACTERS) return undefined;
+  for (let i = 0; i < id.length; i++) {
+    const unit = id.charCodeAt(i);
+    if ((unit < 0x20 && unit !== 0x09) || unit === 0x7f) return undefined;
+  }
+  // The header carries the id's UTF-8 bytes, one character each.
+  return Buffer.from(id, 'utf8').toString('latin1');
 }

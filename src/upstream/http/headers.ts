@@ -29,37 +29,11 @@ const reserved = new Set([
 const common = ['accept-encoding', 'identity'] as const;
 
 export class RequestHeaders {
-  readonly #configured: () => HeaderRecord;
-  readonly #accept: string;
-  #seen: HeaderRecord | undefined;
-  #post: readonly string[] = [];
-  #get: readonly string[] = [];
+  readonly #post: readonly string[];
+  readonly #get: readonly string[];
 
-  /**
-   * `configured` returns a new object when credentials change; headers are rebuilt only then. `accept`: media types of
-   * the response to a POST.
-   */
-  constructor(configured: () => HeaderRecord, accept = 'application/json, text/event-stream') {
-    this.#configured = configured;
-    this.#accept = accept;
-  }
-
-  post(own: HeaderRecord): string[] {
-    this.#refresh();
-    return withOwn(this.#post, own);
-  }
-
-  get(own: HeaderRecord, lastEventId?: string): string[] {
-    this.#refresh();
-    const headers = withOwn(this.#get, own);
-    if (lastEventId !== undefined) headers.push('last-event-id', lastEventId);
-    return headers;
-  }
-
-  #refresh(): void {
-    const configured = this.#configured();
-    if (configured === this.#seen) return;
-    this.#seen = configured;
+  /** `accept`: media types of the response to a POST. */
+  constructor(configured: HeaderRecord, accept = 'application/json, text/event-stream') {
     const base: string[] = [...common];
     let hasAgent = false;
     for (const [name, value] of Object.entries(configured)) {
@@ -70,14 +44,21 @@ export class RequestHeaders {
     }
     if (!hasAgent) base.push('user-agent', 'bascule');
     this.#get = ['accept', 'text/event-stream', ...base];
-    this.#post = ['accept', this.#accept, 'content-type', 'application/json', ...base];
+    this.#post = ['accept', accept, 'content-type', 'application/json', ...base];
   }
-}
 
-function withOwn(base: readonly string[], own: HeaderRecord): string[] {
-  const headers = base.slice();
-  for (const name in own) headers.push(name, own[name] as string);
-  return headers;
+  post(own: HeaderRecord): string[] {
+    const headers = this.#post.slice();
+    for (const name in own) headers.push(name, own[name] as string);
+    return headers;
+  }
+
+  get(own: HeaderRecord, lastEventId?: string): string[] {
+    const headers = this.#get.slice();
+    for (const name in own) headers.push(name, own[name] as string);
+    if (lastEventId !== undefined) headers.push('last-event-id', lastEventId);
+    return headers;
+  }
 }
 
 /** `none`: the response has no `Content-Type`. */

@@ -3,38 +3,32 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
+import { LinkedList, type ListMember } from '../../exchange/linked-list.ts';
 import { closedByUs } from './context.ts';
 import { mediaType } from './headers.ts';
 import type { CallPool } from './pool.ts';
+import { PooledRequest } from './presented.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
-/** Fits a status page or an error object. For more than that, keeping the connection is not worth it. */
-const REST_BYTES = 64 * 1024;
-
-export class OneWayPost implements Dispatcher.DispatchHandler {
+export class OneWayPost extends PooledRequest implements ListMember {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   /** Resolves when the backend accepted it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
-  readonly #pool: CallPool;
   #resolve: () => void = () => undefined;
   #reject: (failure: Failure) => void = () => undefined;
-  #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
-  #isAborted = false;
-  #restBytes = 0;
 
   /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
     const handover = new OneWayPost(pool);
-    try {
-      pool.dispatch(options, handover);
-    } catch (cause) {
-      handover.#reject(failureOfError(cause));
-    }
+    handover.dispatch(options);
     return handover;
   }
 
   private constructor(pool: CallPool) {
-    this.#pool = pool;
+    super(pool);
     this.taken = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -47,18 +41,15 @@ export class OneWayPost implements Dispatcher.DispatchHandler {
   }
 
   abort(failure: Failure): void {
-    this.#isAborted = true;
     this.#reject(failure);
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#isAborted) controller.abort(closedByUs);
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+  protected override responded(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     this.#status = status;
     if (status < 300) this.#resolve();
     else this.#reject(failureOfStatus(status, true));
@@ -66,20 +57,12 @@ export class OneWayPost implements Dispatcher.DispatchHandler {
     if (mediaType(headers) === 'sse') controller.abort(closedByUs);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#restBytes += chunk.byteLength;
-    if (this.#restBytes > REST_BYTES) controller.abort(closedByUs);
+  protected override received(chunk: Buffer): void {
+    this.discard(this.controller, chunk);
   }
 
-  onResponseEnd(): void {
-    this.#controller = undefined;
-    this.#pool.done();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#controller = undefined;
-    this.#pool.done();
-    this.#reject(failureOfError(error));
+  protected override ended(error: Error | undefined): void {
+    if (error !== undefined) this.#reject(failureOfError(error));
   }
 }
 
@@ -95,7 +78,7 @@ export class OneWayPosts {
   readonly #pool: CallPool;
   readonly #handoverMs: number;
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #open = new Set<OneWayPost>();
+  readonly #open = new LinkedList<OneWayPost>();
 
   constructor(pool: CallPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
     this.#pool = pool;
@@ -118,12 +101,12 @@ export class OneWayPosts {
   begin(pool: CallPool, options: HandoverOptions): OneWayPost {
     const handover = OneWayPost.send(pool, { ...options, bodyTimeout: this.#handoverMs });
     this.#open.add(handover);
-    const over = (): void => void this.#open.delete(handover);
+    const over = (): void => void this.#open.remove(handover);
     handover.taken.then(over, over);
     return handover;
   }
 
   close(failure: Failure): void {
-    for (const handover of [...this.#open]) handover.abort(failure);
+    for (const handover of this.#open.members()) handover.abort(failure);
   }
 }

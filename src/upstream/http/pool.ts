@@ -7,6 +7,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import { createConnector } from '../../oauth/fetch/connector.ts';
 import { wayClosed } from './context.ts';
+import type { PoolCredentials } from './presented.ts';
 
 export interface HttpPoolLimits {
   /** Until a connection is established, TLS included. */
@@ -28,15 +29,11 @@ export const HTTP_QUEUE = 1024;
 /** One-way posts are answered at once, so this few connections carry thousands of them in a second. */
 const HANDOVERS = 16;
 
-/** The handler must call `done` once for each dispatch, from `onResponseEnd` or `onResponseError`. */
+/** The connections of a pool, as one principal uses them. */
 export interface CallPool {
-  /** Limit of requests in flight. */
-  readonly most: number;
-  /**
-   * Throws a Failure where the pool is full. Everything else is reported to the handler, possibly before this returns.
-   */
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  done(): void;
+  readonly connections: BoundedPool;
+  /** Absent where the backend gets no credentials beside its configured headers. */
+  readonly credentials?: PoolCredentials | undefined;
 }
 
 export interface CallPools {
@@ -46,8 +43,10 @@ export interface CallPools {
 }
 
 export class BoundedPool implements CallPool {
-  readonly #open: () => Pool;
+  readonly connections = this;
+  /** Limit of requests in flight. */
   readonly most: number;
+  readonly #open: () => Pool;
   readonly #full: (() => void) | undefined;
   #pool: Pool | undefined;
   #inFlight = 0;
@@ -64,11 +63,15 @@ export class BoundedPool implements CallPool {
     return this.#inFlight;
   }
 
+  /**
+   * Throws a Failure where the pool is full. Everything else is reported to the handler, possibly before this returns.
+   * The handler must call `done` once, from `onResponseEnd` or `onResponseError`.
+   */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     if (this.#closed) throw wayClosed();
     if (this.#inFlight >= this.most) {
       this.#full?.();
-      throw new Failure('backend_busy', { message: `Backend busy: ${this.most} requests to it are under way` });
+      throw new Failure('backend_busy', { message: `Backend busy: ${this.most} requests to it are running` });
     }
     this.#pool ??= this.#open();
     this.#inFlight++;

@@ -1,208 +1,209 @@
 /**
- * The connections to a backend as one principal uses them. Every request carries the principal's current credentials; a
- * refused request is repeated with better ones, if there are any. The caller of `dispatch` does not notice: the backend
- * did not process a request that it refused with 401 or 403, so it may be sent twice.
+ * A request to a backend as one principal sends it: with the principal's current credentials, and once more with better
+ * ones where the backend refused them. The backend did not process a request that it refused with 401 or 403, so it may
+ * be sent twice. Until a backend challenges there are no credentials, and the request goes out as it is.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
-import type { CredentialHeaders, CredentialProvider, UpstreamRefusal } from '../../oauth/client/credential-provider.ts';
+import type { CredentialHeaders, CredentialProvider } from '../../oauth/client/credential-provider.ts';
 import { closedByUs } from './context.ts';
 import type { CallPool, CallPools } from './pool.ts';
 
-/** The body of a refusal is for people. For more than this, keeping the connection is not worth it. */
-const REFUSAL_BYTES = 64 * 1024;
+/** How much of an unwanted body is read in order to keep the connection: an error object, or a page for people. */
+const UNWANTED_BYTES = 64 * 1024;
 /** How often one request is sent in total. The credential provider limits how often a principal is refused in a row. */
 const ATTEMPTS = 4;
 
-export function presentedPools(pools: CallPools, credentialProvider: CredentialProvider): CallPools {
+export function presentedPools(pools: CallPools, provider: CredentialProvider): CallPools {
+  const presenting = ({ connections }: CallPool): CallPool => ({
+    connections,
+    credentials: new PoolCredentials(provider, connections.most),
+  });
   return {
-    calls: new PresentedPool(pools.calls, credentialProvider),
-    streams: new PresentedPool(pools.streams, credentialProvider),
-    handovers: new PresentedPool(pools.handovers, credentialProvider),
+    calls: presenting(pools.calls),
+    streams: presenting(pools.streams),
+    handovers: presenting(pools.handovers),
   };
 }
 
-class PresentedPool implements CallPool {
-  readonly #pool: CallPool;
-  readonly #credentialProvider: CredentialProvider;
+/** The credentials of one principal for one pool. */
+export class PoolCredentials {
+  readonly provider: CredentialProvider;
+  readonly #most: number;
   /** Requests that wait for credentials. They have no connection, and are limited all the same. */
   #waiting = 0;
 
-  constructor(pool: CallPool, credentialProvider: CredentialProvider) {
-    this.#pool = pool;
-    this.#credentialProvider = credentialProvider;
+  constructor(provider: CredentialProvider, most: number) {
+    this.provider = provider;
+    this.#most = most;
   }
 
-  get most(): number {
-    return this.#pool.most;
-  }
-
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    if (this.#waiting >= this.most)
+  /** Throws a Failure where too many requests wait already. */
+  headers(): CredentialHeaders | Promise<CredentialHeaders> {
+    if (this.#waiting >= this.#most) {
       throw new Failure('backend_busy', { message: 'Too many requests wait for a token' });
-    const wait = <T>(promise: Promise<T>): Promise<T> => {
-      this.#waiting += 1;
-      return promise.finally(() => {
-        this.#waiting -= 1;
-      });
-    };
-    new PresentedRequest(
-      { pool: this.#pool, credentialProvider: this.#credentialProvider, wait },
-      options,
-      handler,
-    ).begin();
+    }
+    return this.provider.headers();
   }
 
-  done(): void {
-    // Each attempt calls `done` on the underlying pool itself.
+  async wait(headers: Promise<CredentialHeaders>): Promise<CredentialHeaders> {
+    this.#waiting += 1;
+    try {
+      return await headers;
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 }
 
-interface PresentedParts {
-  readonly pool: CallPool;
-  readonly credentialProvider: CredentialProvider;
-  wait<T>(promise: Promise<T>): Promise<T>;
-}
+/** Without credentials nothing is presented. */
+const nothing: CredentialHeaders = {};
 
-/** One request, until its response is no refusal, or no better credentials can be had. */
-class PresentedRequest {
-  readonly #means: PresentedParts;
-  readonly #options: Dispatcher.DispatchOptions;
-  readonly #handler: Dispatcher.DispatchHandler;
-  #count = 0;
-  #over = false;
-
-  constructor(means: PresentedParts, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-    this.#means = means;
-    this.#options = options;
-    this.#handler = handler;
-  }
-
-  /** Throws a Failure where the pool is full; everything else is reported to the handler. */
-  begin(): void {
-    const headers = this.#means.credentialProvider.headers();
-    if (headers instanceof Promise) void this.#sendWhenGiven(headers);
-    else this.#send(headers);
-  }
-
-  get isLast(): boolean {
-    return this.#count >= ATTEMPTS;
-  }
-
-  /** Resolves when the attempt to get better credentials is over, with any outcome. */
-  improve(refusal: UpstreamRefusal): Promise<void> {
-    const { credentialProvider } = this.#means;
-    return this.#sendWhenGiven(credentialProvider.refused(refusal).then(() => credentialProvider.headers()));
-  }
-
-  #sendWhenGiven(headers: Promise<CredentialHeaders>): Promise<void> {
-    return this.#means
-      .wait(headers)
-      .then((given) => this.#send(given))
-      .catch((error: unknown) => this.#fail(error));
-  }
-
-  #send(presented: CredentialHeaders): void {
-    this.#count += 1;
-    const options = isNothing(presented)
-      ? this.#options
-      : { ...this.#options, headers: withCredentials(this.#options.headers, presented) };
-    this.#means.pool.dispatch(options, new Attempt(this, this.#means.pool, this.#handler, presented));
-  }
-
-  #fail(error: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
-    const failure = error instanceof Error ? error : new Failure('internal_error', { cause: error });
-    this.#handler.onResponseError?.(neverStarted, failure);
-  }
-}
-
-/** One attempt to send the request. */
-class Attempt implements Dispatcher.DispatchHandler {
-  readonly #attempts: PresentedRequest;
+/** One request, on as many connections as it takes. Subclasses get one response at a time, and no refusals. */
+export abstract class PooledRequest implements Dispatcher.DispatchHandler {
+  /** Of the current connection. Undefined while the request waits for one. */
+  protected controller: Dispatcher.DispatchController | undefined = undefined;
   readonly #pool: CallPool;
-  readonly #handler: Dispatcher.DispatchHandler;
-  readonly #presented: CredentialHeaders;
-  #isRefused = false;
-  #isDone = false;
-  #refusalBytes = 0;
+  #options: Dispatcher.DispatchOptions | undefined = undefined;
+  #presented = nothing;
+  #attempts = 0;
+  /** Of the response that was a refusal, until its rest is read. */
+  #refused: Dispatcher.DispatchController | undefined = undefined;
+  #isInFlight = false;
+  #isDispatching = false;
+  /** The response is not wanted any more, even where it has not begun. */
+  #isCut = false;
+  #unwantedBytes = 0;
 
-  constructor(
-    attempts: PresentedRequest,
-    pool: CallPool,
-    handler: Dispatcher.DispatchHandler,
-    presented: CredentialHeaders,
-  ) {
-    this.#attempts = attempts;
+  constructor(pool: CallPool) {
     this.#pool = pool;
-    this.#handler = handler;
-    this.#presented = presented;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    this.#handler.onRequestStart?.(controller, context);
-  }
-
-  onResponseStart(
+  protected abstract responded(
     controller: Dispatcher.DispatchController,
     status: number,
     headers: IncomingHttpHeaders,
-    text?: string,
-  ): void {
-    const wwwAuthenticate = challengesIn(headers);
-    // A 403 without a challenge has nothing to do with the credentials.
-    const isRefusal = status === 401 || (status === 403 && wwwAuthenticate.length > 0);
-    if (!isRefusal || this.#attempts.isLast) {
-      this.#handler.onResponseStart?.(controller, status, headers, text);
-      return;
+  ): void;
+  protected abstract received(chunk: Buffer): void;
+  /** The connection is closed. Also called where there never was one. */
+  protected abstract ended(error: Error | undefined): void;
+
+  /** Never throws. `ended` reports every failure, and not before this returns: the caller has no request until then. */
+  protected dispatch(options: Dispatcher.DispatchOptions): void {
+    this.#options = options;
+    this.#attempts = 0;
+    this.#isCut = false;
+    try {
+      const presented = this.#pool.credentials?.headers() ?? nothing;
+      if (presented instanceof Promise) void this.#sendWhenGiven(presented);
+      else this.#send(options, presented);
+    } catch (cause) {
+      queueMicrotask(() => this.ended(asError(cause)));
     }
-    this.#isRefused = true;
-    // The headers say everything. The body may end while we get better credentials; the connection can be kept then.
-    void this.#attempts.improve({ status, wwwAuthenticate, presented: this.#presented }).then(() => {
-      if (!this.#isDone) controller.abort(closedByUs);
-    });
+  }
+
+  protected disconnect(reason: Error = closedByUs): void {
+    this.#isCut = true;
+    this.controller?.abort(reason);
+  }
+
+  /** Reads on, so that the connection can be kept, unless too much follows. */
+  protected discard(controller: Dispatcher.DispatchController | undefined, chunk: Buffer): void {
+    this.#unwantedBytes += chunk.byteLength;
+    if (this.#unwantedBytes > UNWANTED_BYTES) controller?.abort(closedByUs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.#isCut) controller.abort(closedByUs);
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    if ((status === 401 || status === 403) && this.#improves(controller, status, headers)) return;
+    this.responded(controller, status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#isRefused) this.#handler.onResponseData?.(controller, chunk);
-    else {
-      this.#refusalBytes += chunk.byteLength;
-      if (this.#refusalBytes > REFUSAL_BYTES) controller.abort(closedByUs);
-    }
+    if (controller === this.#refused) this.discard(controller, chunk);
+    else this.received(chunk);
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
-    this.#done();
-    if (!this.#isRefused) this.#handler.onResponseEnd?.(controller, trailers);
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#closed(controller, undefined);
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    this.#done();
-    if (!this.#isRefused) this.#handler.onResponseError?.(controller, error);
+    this.#closed(controller, error);
   }
 
-  #done(): void {
-    this.#isDone = true;
-    this.#pool.done();
+  #closed(controller: Dispatcher.DispatchController, error: Error | undefined): void {
+    const { connections } = this.#pool;
+    if (controller !== undefined && controller === this.#refused) {
+      this.#refused = undefined;
+      connections.done();
+      return;
+    }
+    this.controller = undefined;
+    // undici reports an exception of `onResponseEnd` as an error of the same response.
+    if (this.#isInFlight) connections.done();
+    this.#isInFlight = false;
+    if (this.#isDispatching) queueMicrotask(() => this.ended(error));
+    else this.ended(error);
+  }
+
+  #send(options: Dispatcher.DispatchOptions, presented: CredentialHeaders): void {
+    this.#attempts++;
+    this.#presented = presented;
+    let sent = options;
+    for (const _name in presented) {
+      sent = { ...options, headers: withCredentials(options.headers, presented) };
+      break;
+    }
+    this.#isInFlight = true;
+    this.#isDispatching = true;
+    try {
+      this.#pool.connections.dispatch(sent, this);
+    } catch (cause) {
+      this.#isInFlight = false;
+      throw cause;
+    } finally {
+      this.#isDispatching = false;
+    }
+  }
+
+  async #sendWhenGiven(given: Promise<CredentialHeaders>): Promise<void> {
+    try {
+      const presented = await (this.#pool.credentials as PoolCredentials).wait(given);
+      if (!this.#isCut) this.#send(this.#options as Dispatcher.DispatchOptions, presented);
+    } catch (cause) {
+      if (!this.#isCut) this.ended(asError(cause));
+    }
+  }
+
+  /** Whether the response is a refusal after which the request is sent again. */
+  #improves(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): boolean {
+    const provider = this.#pool.credentials?.provider;
+    const wwwAuthenticate = challengesIn(headers);
+    // A 403 without a challenge has nothing to do with the credentials.
+    const isRefusal = status === 401 || wwwAuthenticate.length > 0;
+    if (provider === undefined || !isRefusal || this.#attempts >= ATTEMPTS) return false;
+    this.#refused = controller;
+    this.controller = undefined;
+    this.#isInFlight = false;
+    this.#unwantedBytes = 0;
+    const better = provider.refused({ status, wwwAuthenticate, presented: this.#presented });
+    // The headers say everything. The body may end while we get better credentials; the connection can be kept then.
+    void this.#sendWhenGiven(better.then(() => provider.headers())).then(() => {
+      if (this.#refused === controller) controller.abort(closedByUs);
+    });
+    return true;
   }
 }
 
-/** The controller for a handler that fails before there was a connection. */
-const neverStarted: Dispatcher.DispatchController = {
-  aborted: true,
-  paused: false,
-  reason: closedByUs,
-  abort: () => undefined,
-  pause: () => undefined,
-  resume: () => undefined,
-};
-
-/** No credentials until the backend challenges. */
-function isNothing(presented: CredentialHeaders): boolean {
-  for (const _name in presented) return false;
-  return true;
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Failure('internal_error', { cause });
 }
 
 /** Credentials replace configured headers of the same name. */

@@ -1,202 +1,202 @@
 /**
  * One request: a POST whose response is JSON or an event stream, and, where the revision has event ids, the GETs that
  * resume a cut stream. Settles once, whatever the backend does.
+ *
+ *   head       The request is on its way; no response has begun.
+ *   body       A JSON body arrives.
+ *   stream     An event stream is open.
+ *   away       Between two connections of one stream.
+ *   answered   Settled. The stream may be open for a little longer.
+ *   failed     Settled. The rest of the response is read, so that the connection can be kept.
+ *   over       Settled, and nothing is open.
+ *
+ *   from       json   events   answer     failure   cut    resume   close
+ *   head       body   stream   -          failed    away   -        over
+ *   body       -      -        answered   failed    -      -        over
+ *   stream     -      -        answered   failed    away   -        over
+ *   away       -      -        -          failed    -      head     over
+ *   answered   -      -        -          -         -      -        over
+ *   failed     -      -        -          -         -      -        over
+ *
+ * What has no place in the table is ignored. A state that no failure leaves is settled.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { Failure, failures } from '../../errors/failure.ts';
+import { Failure } from '../../errors/failure.ts';
+import type { LinkedList, ListMember } from '../../exchange/linked-list.ts';
+import { skimBatch } from '../../wire/batch.ts';
 import type { Message } from '../../wire/message.ts';
+import { skimMessage } from '../../wire/skim.ts';
 import { VIA } from '../../wire/via.ts';
-import type { HttpFacts, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
-import { excerpt, readIncoming } from '../incoming.ts';
-import { BoundedBody } from './body.ts';
-import { closedByUs, type HttpContext } from './context.ts';
+import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
+import { excerpt } from '../incoming.ts';
+import type { Reception } from '../reception.ts';
+import { BoundedBody, LARGE_BODY } from './body.ts';
+import type { HttpChannel } from './channel.ts';
 import { EventFlow } from './flow.ts';
 import { mediaType, namesSession, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
+import { PooledRequest } from './presented.ts';
 import { Reconnects } from './reconnects.ts';
-import { failureOfError, failureOfStatus, isPassing } from './verdict.ts';
+import { failureOfError, failureOfStatus, isPassing, noAnswer } from './verdict.ts';
 
-/** What all requests of a channel share. */
-export interface HttpRequestParts extends HttpContext {
-  /** The request is settled and its connection released. */
-  over(request: HttpRequest): void;
-  /** The backend answered a request. */
-  reached(): void;
-}
+type RequestState = 'head' | 'body' | 'stream' | 'away' | 'answered' | 'failed' | 'over';
+type RequestEvent = 'json' | 'events' | 'answer' | 'failure' | 'cut' | 'resume' | 'close';
+
+const transitions: Readonly<Record<RequestState, Readonly<Partial<Record<RequestEvent, RequestState>>>>> = {
+  head: { json: 'body', events: 'stream', failure: 'failed', cut: 'away', close: 'over' },
+  body: { answer: 'answered', failure: 'failed', close: 'over' },
+  stream: { answer: 'answered', failure: 'failed', cut: 'away', close: 'over' },
+  away: { failure: 'failed', resume: 'head', close: 'over' },
+  answered: { close: 'over' },
+  failed: { close: 'over' },
+  over: {},
+};
 
 /** Most servers end a stream right after the response. If one does not within this time, the connection is closed. */
 const LINGER_MS = 1_000;
-const ENDED = 'Backend unavailable: its stream ended without an answer';
-/** How much of an unwanted body is read in order to keep the connection. */
-const REST_BYTES = 64 * 1024;
+const ENDED = 'Backend unavailable: its stream ended without a response';
 
-/** `away`: between two connections of one stream. `rest`: settled, while the connection is drained. */
-type RequestPhase = 'head' | 'body' | 'stream' | 'away' | 'rest' | 'over';
-
-function invalid(why: string, cause?: unknown): Failure {
-  return new Failure('backend_invalid', {
-    message: `${failures.backend_invalid.message}: ${why}`,
-    cause,
-    cure: 'check `url`: what answers there may be no MCP server',
-  });
-}
-
-export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
-  readonly #context: HttpRequestParts;
-  readonly #pool: CallPool;
+export class HttpRequest extends PooledRequest implements Pending, ListMember {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
+  readonly #channel: HttpChannel;
   readonly #outgoing: Outgoing;
   readonly #sink: RequestSink;
-  #phase: RequestPhase = 'head';
-  #settled = false;
-  #isDispatching = false;
-  #isConnected = false;
-  #controller: Dispatcher.DispatchController | undefined;
-  #facts: HttpFacts | undefined;
-  #body: BoundedBody | undefined;
-  #flow: EventFlow | undefined;
-  #reconnects: Reconnects | undefined;
+  #state: RequestState = 'head';
+  #facts: HttpFacts | undefined = undefined;
+  /** The whole body, in most cases. */
+  #chunk: Buffer | undefined = undefined;
+  /** Where the body is large or arrives in several chunks. */
+  #body: BoundedBody | undefined = undefined;
+  #flow: EventFlow | undefined = undefined;
+  #reconnects: Reconnects | undefined = undefined;
   /** Whether a readable message came on the stream. */
   #heard = false;
-  #restBytes = 0;
-  #cancelTimer: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined = undefined;
 
-  constructor(context: HttpRequestParts, pool: CallPool, outgoing: Outgoing, sink: RequestSink) {
-    this.#context = context;
-    this.#pool = pool;
+  constructor(channel: HttpChannel, pool: CallPool, outgoing: Outgoing, sink: RequestSink) {
+    super(pool);
+    this.#channel = channel;
     this.#outgoing = outgoing;
     this.#sink = sink;
   }
 
   start(): void {
-    const { path, headers } = this.#context;
+    const { path, headers } = this.#channel.context;
     const { bytes, headers: own } = this.#outgoing;
-    this.#dispatch({ method: 'POST', path, headers: headers.post(own), body: bytes });
+    this.dispatch({ method: 'POST', path, headers: headers.post(own), body: bytes });
   }
 
   abort(): void {
-    this.#settled = true;
-    this.#disconnect();
-    this.#finish();
+    this.#close();
+    this.disconnect();
   }
 
   /** Fails the request, unless it is settled, and releases everything. */
   lose(failure: Failure): void {
     this.#fail(failure);
     this.#disconnect();
-    this.#finish();
+    this.#close();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#phase === 'over') controller.abort(closedByUs);
+  get #isSettled(): boolean {
+    return transitions[this.#state].failure === undefined;
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#phase !== 'head') return;
+  /** False where the state has no such transition. */
+  #step(event: RequestEvent): boolean {
+    const next = transitions[this.#state][event];
+    if (next === undefined) return false;
+    this.#state = next;
+    return true;
+  }
+
+  protected override responded(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (this.#state !== 'head') return;
     if (this.#flow !== undefined) {
       this.#onResumed(controller, status, headers, this.#flow);
       return;
     }
     this.#facts = { status, sessionId: singleHeader(headers, 'mcp-session-id') };
     const via = singleHeader(headers, VIA);
-    if (via !== undefined) this.#context.told?.(via);
+    if (via !== undefined) this.#channel.context.told?.(via);
     const type = mediaType(headers);
-    if (status >= 300) {
-      if (type === 'json') this.#gather(headers);
-      else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
-    } else if (status === 202 || status === 204 || status === 205 || type === 'other') {
+    const isEmpty = status === 202 || status === 204 || status === 205;
+    if (status >= 300 && type !== 'json') this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
+    else if (status < 300 && (isEmpty || type === 'other')) {
       // These responses may accept a notification, or come from no MCP server; they cannot answer a request.
-      this.#fail(invalid(type === 'other' ? `HTTP ${status} with neither JSON nor events` : `HTTP ${status}, empty`));
+      this.#fail(noAnswer(type === 'other' ? `HTTP ${status} with neither JSON nor events` : `HTTP ${status}, empty`));
     } else if (type === 'sse') {
       this.#flow = this.#openFlow();
       this.#flow.opened(controller);
-      this.#phase = 'stream';
+      this.#step('events');
       this.#sink.alive();
-    } else this.#gather(headers);
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#phase === 'body') {
-      this.#sink.alive();
-      if (this.#body?.add(chunk) === false) this.#failNow(new Failure('backend_too_large'));
-    } else if (this.#phase === 'stream') {
-      if (!this.#settled) this.#sink.alive();
-      this.#flow?.push(chunk);
-    } else if (this.#phase === 'rest') {
-      this.#restBytes += chunk.byteLength;
-      if (this.#restBytes > REST_BYTES) this.#disconnect();
+    } else {
+      const announced = Number(headers['content-length'] ?? Number.NaN);
+      const { resultBytes } = this.#channel.context.limits;
+      this.#step('json');
+      if (announced > resultBytes) this.#failNow(new Failure('backend_too_large'));
+      else if (announced > LARGE_BODY) this.#body = new BoundedBody(resultBytes, announced);
     }
   }
 
-  onResponseEnd(): void {
-    this.#disconnected();
-    if (this.#phase === 'body') this.#onBody();
-    else if (this.#phase === 'stream' && !this.#settled) this.#onStreamEnd(undefined);
-    else this.#finish();
+  protected override received(chunk: Buffer): void {
+    if (this.#state === 'body') {
+      this.#sink.alive();
+      const { resultBytes } = this.#channel.context.limits;
+      if (this.#chunk === undefined && this.#body === undefined && chunk.byteLength <= resultBytes) this.#chunk = chunk;
+      else this.#gather(chunk, resultBytes);
+    } else if (this.#state === 'stream' || this.#state === 'answered') {
+      if (this.#state === 'stream') this.#sink.alive();
+      this.#flow?.push(chunk);
+    } else if (this.#state === 'failed') this.discard(this.controller, chunk);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#disconnected();
-    if (this.#settled) this.#finish();
-    else if (this.#isDispatching) queueMicrotask(() => this.#fail(failureOfError(error)));
+  protected override ended(error: Error | undefined): void {
+    this.#flow?.closed();
+    if (this.#isSettled) this.#close();
+    else if (error === undefined && this.#state === 'body') this.#onBody();
     else if (this.#flow !== undefined) this.#onStreamEnd(error);
     else this.#fail(failureOfError(error));
   }
 
-  #dispatch(options: Dispatcher.DispatchOptions): void {
-    this.#isDispatching = true;
-    this.#isConnected = true;
-    try {
-      this.#pool.dispatch(options, this);
-    } catch (cause) {
-      this.#isConnected = false;
-      // Only after the caller has its Pending.
-      queueMicrotask(() => this.#fail(failureOfError(cause)));
-    }
-    this.#isDispatching = false;
-  }
-
-  /**
-   * Runs at most once per connection: undici reports an exception in `onResponseEnd` as an error of the same response.
-   */
-  #disconnected(): void {
-    this.#controller = undefined;
-    this.#flow?.closed();
-    if (!this.#isConnected) return;
-    this.#isConnected = false;
-    this.#pool.done();
-  }
-
-  #gather(headers: IncomingHttpHeaders): void {
-    const { resultBytes } = this.#context.limits;
-    const announced = Number(headers['content-length'] ?? Number.NaN);
-    if (announced > resultBytes) {
-      this.#failNow(new Failure('backend_too_large'));
-      return;
-    }
-    this.#body = new BoundedBody(resultBytes, announced);
-    this.#phase = 'body';
+  #gather(chunk: Buffer, resultBytes: number): void {
+    const body = this.#body ?? new BoundedBody(resultBytes);
+    this.#body = body;
+    if (this.#chunk !== undefined) body.add(this.#chunk);
+    this.#chunk = undefined;
+    if (!body.add(chunk)) this.#failNow(new Failure('backend_too_large'));
   }
 
   #onBody(): void {
-    const bytes = this.#body?.take() ?? new Uint8Array();
-    const status = this.#facts?.status ?? 0;
+    let cause: unknown = 'no response in the body';
+    let only: Message | undefined;
     let messages: readonly Message[] = [];
-    let cause: unknown = 'no answer in the body';
     try {
-      messages = readIncoming(bytes);
+      const read = skimMessage(this.#chunk ?? this.#body?.take() ?? new Uint8Array());
+      if (read.kind === 'batch') messages = skimBatch(read);
+      else only = read;
     } catch (unreadable) {
       cause = unreadable;
     }
+    if (only !== undefined) this.#deliver(only);
     for (const message of messages) this.#deliver(message);
-    if (this.#settled) this.#finish();
-    else if (status < 300) this.#fail(invalid('no JSON-RPC response in the body', cause));
-    else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
+    if (this.#isSettled) this.#close();
+    else {
+      const status = this.#facts?.status ?? 0;
+      if (status < 300) this.#fail(noAnswer('no JSON-RPC response in the body', cause));
+      else this.#fail(failureOfStatus(status, namesSession(this.#outgoing.headers)));
+    }
   }
 
   #openFlow(): EventFlow {
-    return new EventFlow(this.#context, 'the stream of a request', {
+    return new EventFlow(this.#channel.context, 'the stream of a request', {
       message: (message) => {
         this.#heard = true;
         this.#reconnects?.progress();
@@ -209,27 +209,27 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
 
   #deliver(message: Message): Reception {
     const isResponse = message.kind === 'result' || message.kind === 'error';
-    if (this.#settled || (isResponse && message.id !== undefined && message.id.key !== this.#outgoing.id)) {
-      if (this.#phase !== 'over') this.#context.notes.noise('unknown_id', excerpt(message.bytes));
+    if (this.#isSettled || (isResponse && message.id !== undefined && message.id.key !== this.#outgoing.id)) {
+      if (this.#state !== 'over') this.#channel.context.notes.noise('unknown_id', excerpt(message.bytes));
       return 'none';
     }
     if (!isResponse) return this.#sink.message(message);
     // An error without an id settles the POST that it answers.
-    this.#settled = true;
-    if (this.#phase === 'stream') this.#linger();
-    this.#context.reached();
+    if (this.#state === 'stream') this.#linger();
+    this.#step('answer');
+    this.#channel.standing?.reached();
     this.#sink.answered(message, this.#facts);
     return 'answer';
   }
 
   /** The stream ended, or was cut, without a response. */
   #onStreamEnd(cause: Error | undefined): void {
-    const { resumable, limits, clock, random } = this.#context;
+    const { resumable, limits, clock, random } = this.#channel.context;
     const flow = this.#flow;
     if (!resumable || flow?.lastEventId === undefined) {
       if (cause !== undefined) this.#fail(failureOfError(cause));
       else if (this.#heard) this.#fail(new Failure('backend_unavailable', { message: ENDED }));
-      else this.#fail(invalid('the stream ended without a message'));
+      else this.#fail(noAnswer('the stream ended without a message'));
       return;
     }
     this.#reconnects ??= new Reconnects(limits, random);
@@ -239,15 +239,15 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
       this.#fail(new Failure('backend_unavailable', { message, cause }));
       return;
     }
-    this.#phase = 'away';
+    this.#step('cut');
     this.#cancelTimer = clock.after(waitMs, () => this.#resume(flow));
     if (cause === undefined) this.#sink.paused(flow.retryMs);
   }
 
   #resume(flow: EventFlow): void {
-    const { path, headers } = this.#context;
-    this.#phase = 'head';
-    this.#dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, flow.lastEventId) });
+    const { path, headers } = this.#channel.context;
+    this.#step('resume');
+    this.dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, flow.lastEventId) });
   }
 
   #onResumed(
@@ -258,18 +258,16 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
   ): void {
     if (status === 200 && mediaType(headers) === 'sse') {
       flow.opened(controller);
-      this.#phase = 'stream';
+      this.#step('events');
     } else if (isPassing(status)) controller.abort(new Error(`HTTP status ${status}`));
     else if (status === 404) this.#fail(new Failure('backend_session_lost'));
     else this.#fail(new Failure('backend_unavailable', { message: `${ENDED}; resuming it got HTTP ${status}` }));
   }
 
   #fail(failure: Failure): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    if (this.#controller === undefined) this.#finish();
+    if (!this.#step('failure')) return;
+    if (this.controller === undefined) this.#close();
     else {
-      this.#phase = 'rest';
       this.#flow?.stop();
       this.#linger();
     }
@@ -283,19 +281,18 @@ export class HttpRequest implements Pending, Dispatcher.DispatchHandler {
 
   #linger(): void {
     this.#cancelTimer?.();
-    this.#cancelTimer = this.#context.clock.after(LINGER_MS, () => this.#disconnect());
+    this.#cancelTimer = this.#channel.context.clock.after(LINGER_MS, () => this.#disconnect());
   }
 
   #disconnect(): void {
     this.#flow?.stop();
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 
-  #finish(): void {
-    if (this.#phase === 'over') return;
-    this.#phase = 'over';
+  #close(): void {
+    if (!this.#step('close')) return;
     this.#cancelTimer?.();
     this.#flow?.stop();
-    this.#context.over(this);
+    this.#channel.requests.remove(this);
   }
 }

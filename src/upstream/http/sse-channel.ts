@@ -4,15 +4,13 @@
  */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { Message } from '../../wire/message.ts';
-import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
-import { Correlation } from '../correlation.ts';
-import type { FloodBudget } from '../flood-meter.ts';
-import { type HearVia, wayClosed } from './context.ts';
+import type { Message, Response } from '../../wire/message.ts';
+import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
+import { type AnswerSink, type AwaitedAnswer, Correlation } from '../correlation.ts';
+import type { Reception } from '../reception.ts';
+import { type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import { type HandoverOptions, OneWayPosts } from './one-way-post.ts';
-import type { CallPools } from './pool.ts';
-import { PostedRequest } from './sse-request.ts';
+import { type HandoverOptions, type OneWayPost, OneWayPosts } from './one-way-post.ts';
 import { SessionStream } from './sse-stream.ts';
 
 export interface SseChannelLimits {
@@ -24,22 +22,8 @@ export interface SseChannelLimits {
   readonly endpointMs: number;
 }
 
-export interface SseChannelOptions {
-  readonly url: URL;
-  /** Shared with other channels to the same backend; closing a channel leaves them open. */
-  readonly pools: CallPools;
-  /**
-   * Configured headers and credentials. Return the same object while they are unchanged: derived headers are cached by
-   * it.
-   */
-  headers(): HeaderRecord;
+export interface SseChannelOptions extends HttpTransportOptions {
   readonly limits: SseChannelLimits;
-  /** Shared with other channels to the same backend. */
-  readonly flood: FloodBudget;
-  readonly clock: Pick<Clock, 'now' | 'after'>;
-  readonly sink: ChannelSink;
-  readonly notes: ChannelNotes;
-  readonly told?: HearVia;
 }
 
 /** The longest request line that common servers read. */
@@ -71,12 +55,12 @@ export class SseChannel implements Channel {
   }
 
   private constructor(options: SseChannelOptions) {
-    const { url, pools, limits, flood, clock, notes } = options;
+    const { url, pools, limits, clock, notes } = options;
     this.#options = options;
-    this.#headers = new RequestHeaders(() => options.headers());
+    this.#headers = new RequestHeaders(options.headers);
     this.#waiting = new Correlation(notes);
     this.#handovers = new OneWayPosts(pools.handovers, limits, clock);
-    const context = { path: pathOf(url), headers: this.#headers, limits, flood, clock, notes, told: options.told };
+    const context = { ...options, path: pathOf(url), headers: this.#headers };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
       message: (message) => this.#onMessage(message),
@@ -99,14 +83,6 @@ export class SseChannel implements Channel {
     await this.#handovers.send(this.#message(message, headers));
   }
 
-  async listen(): Promise<void> {
-    // The one stream carries everything anyway.
-  }
-
-  async forget(): Promise<void> {
-    // The stream is the session: it ends with `close`.
-  }
-
   async close(): Promise<void> {
     this.#stream.close();
     this.#end(wayClosed());
@@ -117,7 +93,7 @@ export class SseChannel implements Channel {
     return new Promise((resolve, reject) => {
       const cancelTimer = clock.after(limits.endpointMs, () => {
         this.#stream.close();
-        reject(new Failure('backend_timeout', { message: 'The backend did not say where messages go to' }));
+        reject(new Failure('backend_timeout', { message: 'The backend did not send the address for messages' }));
       });
       this.#opening = {
         done: () => {
@@ -161,22 +137,80 @@ export class SseChannel implements Channel {
   }
 }
 
+/** A request: sent by a POST, and answered on the stream of the session. */
+class PostedRequest implements Pending, AnswerSink {
+  readonly #sink: AnswerSink;
+  readonly #handoverMs: number;
+  readonly #clock: Pick<Clock, 'after'>;
+  #waiting: AwaitedAnswer | undefined;
+  /** Set until the POST is answered. */
+  #handover: OneWayPost | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(sink: AnswerSink, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+    this.#sink = sink;
+    this.#handoverMs = limits.handoverMs;
+    this.#clock = clock;
+  }
+
+  /**
+   * The POST has no time limit here, but that of its call: some servers accept a request only when they are done with
+   * it.
+   */
+  begin(waiting: AwaitedAnswer, handover: OneWayPost): void {
+    this.#waiting = waiting;
+    this.#handover = handover;
+    handover.taken.then(
+      () => this.#handedOver(),
+      (failure: Failure) => {
+        this.#handedOver();
+        const { status } = handover;
+        waiting.fail(failure, status === undefined ? undefined : { status, sessionId: undefined });
+      },
+    );
+  }
+
+  abort(): void {
+    this.#waiting?.abort();
+    this.#drop();
+  }
+
+  /**
+   * The response can come before that to the POST. The POST then gets `handoverMs` to complete, so that the connection
+   * can be kept.
+   */
+  answered(message: Response, http: HttpFacts | undefined): void {
+    if (this.#handover !== undefined) this.#cancelTimer = this.#clock.after(this.#handoverMs, () => this.#drop());
+    this.#sink.answered(message, http);
+  }
+
+  failed(failure: Failure, http: HttpFacts | undefined): void {
+    this.#drop();
+    this.#sink.failed(failure, http);
+  }
+
+  #handedOver(): void {
+    this.#handover = undefined;
+    this.#cancelTimer?.();
+  }
+
+  #drop(): void {
+    this.#handover?.abort(wayClosed());
+  }
+}
+
 /**
  * A different origin is refused, as in the official clients: it would get the credentials and messages meant for this
  * one.
  */
 function addressAt(address: string, url: URL): URL {
   if (address === '' || address.length > ADDRESS_CHARACTERS || !URL.canParse(address, url.href)) {
-    throw new Failure('backend_invalid', { message: 'The backend gave no readable address for messages' });
+    throw new Failure('backend_invalid', { message: 'The backend sent an invalid address for messages' });
   }
   const resolved = new URL(address, url);
   if (resolved.origin === url.origin) return resolved;
   throw new Failure('backend_invalid', {
-    message: 'The backend wants messages to be sent to another origin',
+    message: 'The backend sent an address for messages of another origin',
     cause: new Error(resolved.origin),
   });
-}
-
-function pathOf({ pathname, search }: URL): string {
-  return `${pathname}${search}`;
 }

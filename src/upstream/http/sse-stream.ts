@@ -8,12 +8,12 @@ import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
 import { VIA } from '../../wire/via.ts';
-import type { Reception } from '../channel.ts';
-import { closedByUs, type HearVia } from './context.ts';
-import { messageIn } from './cursor.ts';
-import { EventFlow, type FlowContext } from './flow.ts';
+import type { Reception } from '../reception.ts';
+import type { HearVia } from './context.ts';
+import { EventFlow, type FlowContext, messageIn } from './flow.ts';
 import { mediaType, type RequestHeaders, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
+import { PooledRequest } from './presented.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 export interface SessionListener {
@@ -30,20 +30,20 @@ export interface SseStreamParts extends FlowContext {
   readonly told?: HearVia | undefined;
 }
 
+const ENDED = 'The backend ended its stream';
+
 /** `unnamed`: the stream is open, and has not named the address for messages yet. */
 type SsePhase = 'head' | 'unnamed' | 'named' | 'over';
 
-export class SessionStream implements Dispatcher.DispatchHandler {
+export class SessionStream extends PooledRequest {
   readonly #context: SseStreamParts;
-  readonly #pool: CallPool;
   readonly #flow: EventFlow;
   readonly #listener: SessionListener;
   #phase: SsePhase = 'head';
-  #controller: Dispatcher.DispatchController | undefined;
 
   constructor(context: SseStreamParts, pool: CallPool, listener: SessionListener) {
+    super(pool);
     this.#context = context;
-    this.#pool = pool;
     this.#listener = listener;
     this.#flow = new EventFlow(context, 'the stream of a session', {
       event: (event) => this.#onEvent(event),
@@ -55,26 +55,21 @@ export class SessionStream implements Dispatcher.DispatchHandler {
 
   open(): void {
     const { path, headers } = this.#context;
-    try {
-      this.#pool.dispatch({ method: 'GET', path, headers: headers.get({}) }, this);
-    } catch (cause) {
-      this.#end(failureOfError(cause));
-    }
+    this.dispatch({ method: 'GET', path, headers: headers.get({}) });
   }
 
   close(): void {
     this.#phase = 'over';
     this.#flow.stop();
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#isOver) controller.abort(closedByUs);
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#phase !== 'head') return;
+  protected override responded(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (this.#phase !== 'head') return;
     const via = singleHeader(headers, VIA);
     if (via !== undefined) this.#context.told?.(via);
     const type = mediaType(headers);
@@ -85,19 +80,14 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     else this.#end(new Failure('backend_invalid', { cause: new Error(`HTTP status ${status}, ${type}`) }));
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  protected override received(chunk: Buffer): void {
     if (!this.#isOver) this.#flow.push(chunk);
   }
 
-  onResponseEnd(): void {
+  protected override ended(error: Error | undefined): void {
     this.#flow.closed();
     const reason = this.#phase === 'unnamed' ? 'backend_invalid' : 'backend_unavailable';
-    this.#over(new Failure(reason, { message: 'The backend ended its stream' }));
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#flow.closed();
-    this.#over(failureOfError(error));
+    this.#end(error === undefined ? new Failure(reason, { message: ENDED }) : failureOfError(error));
   }
 
   /** Throws a Failure where reading cannot continue. */
@@ -105,7 +95,7 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     if (event.event === 'endpoint') this.#name(event.data);
     // The standalone stream of Streamable HTTP begins like this.
     else if (this.#phase === 'unnamed' && messageIn(event) !== undefined)
-      throw new Failure('backend_invalid', { message: 'No endpoint event came first' });
+      throw new Failure('backend_invalid', { message: 'The first event was not the endpoint event' });
   }
 
   get #isOver(): boolean {
@@ -120,12 +110,6 @@ export class SessionStream implements Dispatcher.DispatchHandler {
     }
     this.#phase = 'named';
     this.#listener.named(Buffer.from(data ?? []).toString('utf8'));
-  }
-
-  #over(failure: Failure): void {
-    this.#controller = undefined;
-    this.#pool.done();
-    this.#end(failure);
   }
 
   #end(failure: Failure): void {

@@ -7,13 +7,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelSink, Reception, StandaloneListener } from '../channel.ts';
+import type { ChannelSink, StandaloneListener } from '../channel.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
+import type { Reception } from '../reception.ts';
 import { BoundedBody } from './body.ts';
-import { closedByUs, type HttpContext } from './context.ts';
+import type { HttpContext } from './context.ts';
 import { EventFlow } from './flow.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
-import type { CallPool } from './pool.ts';
+import { PooledRequest } from './presented.ts';
 import { Reconnects } from './reconnects.ts';
 import { isPassing } from './verdict.ts';
 
@@ -31,9 +32,8 @@ const REFUSAL_BYTES = 64 * 1024;
 
 type StandalonePhase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
-export class StandaloneStream implements Dispatcher.DispatchHandler {
+export class StandaloneStream extends PooledRequest {
   readonly #context: HttpContext;
-  readonly #pool: CallPool;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
   readonly #listener: StandaloneListener;
@@ -43,7 +43,6 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
   readonly answered: Promise<void>;
   #answer: () => void = () => undefined;
   #phase: StandalonePhase = 'head';
-  #controller: Dispatcher.DispatchController | undefined;
   #openedAt: number | undefined;
   #refusal: BoundedBody | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -58,15 +57,9 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
   /** While waiting after a failed attempt: from this time on, an answered call triggers a retry. */
   #retryableFrom = Number.POSITIVE_INFINITY;
 
-  constructor(
-    context: HttpContext,
-    pool: CallPool,
-    own: HeaderRecord,
-    sink: ChannelSink,
-    listener: StandaloneListener,
-  ) {
+  constructor(context: HttpContext, own: HeaderRecord, sink: ChannelSink, listener: StandaloneListener) {
+    super(context.pools.streams);
     this.#context = context;
-    this.#pool = pool;
     this.#own = own;
     this.#sink = sink;
     this.#listener = listener;
@@ -75,11 +68,11 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
       broken: () => {
         context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
         this.#isFaulty = true;
-        this.#controller?.abort(closedByUs);
+        this.disconnect();
       },
       flooded: (failure) => {
         this.#isFaulty = true;
-        this.#controller?.abort(failure);
+        this.disconnect(failure);
       },
     });
     this.#reconnects = new Reconnects(context.limits, context.random);
@@ -96,23 +89,14 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     const { path, headers } = this.#context;
     this.#phase = 'head';
     this.#retryableFrom = Number.POSITIVE_INFINITY;
-    try {
-      this.#pool.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#flow.lastEventId) }, this);
-    } catch (cause) {
-      this.#again(cause);
-    }
+    this.dispatch({ method: 'GET', path, headers: headers.get(this.#own, this.#flow.lastEventId) });
   }
 
   close(): void {
     this.#end();
     this.#answer();
     this.#cancelTimer?.();
-    this.#controller?.abort(closedByUs);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#phase === 'over') controller.abort(closedByUs);
+    this.disconnect();
   }
 
   /** A call was answered, so the backend can be reached again. */
@@ -122,8 +106,12 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     this.open();
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#phase !== 'head') return;
+  protected override responded(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (this.#phase !== 'head') return;
     this.#answer();
     if (status === 200 && mediaType(headers) === 'sse') {
       this.#flow.opened(controller);
@@ -138,26 +126,15 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     else this.#none(status);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  protected override received(chunk: Buffer): void {
     if (this.#phase === 'refusal' && this.#refusal?.add(chunk) === false) this.#none(404);
     if (this.#phase === 'stream') this.#flow.push(chunk);
   }
 
-  onResponseEnd(): void {
-    this.#disconnected();
-    if (this.#phase === 'refusal') this.#onRefusal();
-    else this.#again('the backend ended the stream');
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#disconnected();
-    this.#again(error);
-  }
-
-  #disconnected(): void {
-    this.#controller = undefined;
-    this.#pool.done();
+  protected override ended(error: Error | undefined): void {
     this.#flow.closed();
+    if (error === undefined && this.#phase === 'refusal') this.#onRefusal();
+    else this.#again(error ?? 'the backend ended the stream');
   }
 
   #onMessage(message: Message): Reception {
@@ -261,7 +238,7 @@ export class StandaloneStream implements Dispatcher.DispatchHandler {
     this.#listener.none();
     if (status !== METHOD_NOT_ALLOWED)
       this.#context.notes.noise('unreadable', `HTTP status ${status} to GET: no standalone stream`);
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 }
 

@@ -1,7 +1,7 @@
 /** What an HTTP response without a message, or no response, means for the request. */
 import { Failure, failures, type Reason } from '../../errors/failure.ts';
+import type { FailureKind } from '../as-failure.ts';
 import { outOfDescriptors } from '../descriptors.ts';
-import type { FailureKind } from '../failure-kind.ts';
 
 const TOO_MANY_REQUESTS = 429;
 const REQUEST_TIMEOUT = 408;
@@ -13,7 +13,7 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
     // Redirects are never followed: they would carry credentials and messages to an address that is not in the config.
     return new Failure('backend_invalid', {
       message: `Backend answered with a redirect (${status})`,
-      cure: 'write the address that it leads to into `url`, if you trust it: redirects are not followed',
+      cure: 'redirects are not followed: if you trust its target, write that address into `url`',
     });
   }
   const reason = reasonOfStatus(status);
@@ -26,12 +26,12 @@ const LOOK = 'look at the log of the server, and check the path in `url`';
 const refusals: Readonly<Record<number, FailureKind>> = {
   401: {
     why: 'it refuses the credentials of the gateway (HTTP 401)',
-    cure: 'check the key or token under `headers`, or take it out if the server wants a sign-in',
+    cure: 'check the key or token under `headers`, or remove it if the server requires OAuth',
   },
   403: { why: 'it forbids the gateway access (HTTP 403)', cure: 'check what the key or account may do at the server' },
   404: {
-    why: 'it has nothing at this address (HTTP 404)',
-    cure: 'check the path in `url`: most servers have `/mcp` or `/sse`',
+    why: 'there is no server at this path (HTTP 404)',
+    cure: 'check the path in `url`: most servers use `/mcp` or `/sse`',
   },
   429: { why: 'it limits the rate of requests (HTTP 429)', cure: 'wait, or ask for a higher limit at the server' },
   508: { why: 'it leads back to this gateway (HTTP 508)', cure: 'write the address of the server itself into `url`' },
@@ -41,6 +41,15 @@ function reasonOfStatus(status: number): Reason {
   const isDown =
     status >= 500 || status === 401 || status === 403 || status === REQUEST_TIMEOUT || status === TOO_MANY_REQUESTS;
   return isDown ? 'backend_unavailable' : 'backend_invalid';
+}
+
+/** A response that contains no answer to the request. */
+export function noAnswer(why: string, cause?: unknown): Failure {
+  return new Failure('backend_invalid', {
+    message: `${failures.backend_invalid.message}: ${why}`,
+    cause,
+    cure: 'check `url`: the server there may not be an MCP server',
+  });
 }
 
 /** Whether the same request may succeed a little later. */
@@ -61,7 +70,7 @@ export function failureOfError(cause: unknown): Failure {
   if (cause instanceof Failure) return cause;
   const full = outOfDescriptors(cause, 'connection');
   if (full !== undefined) return full;
-  const { code, name } = cause as { code?: unknown; name?: unknown };
+  const { code, name } = (cause ?? {}) as { code?: unknown; name?: unknown };
   const known = typeof code === 'string' ? reasons[code] : undefined;
   const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';
   const reason = known ?? otherwise;
@@ -73,12 +82,12 @@ export function failureOfError(cause: unknown): Failure {
 }
 
 const cut: FailureKind = {
-  why: 'the connection was cut',
-  cure: 'look at the log of the server: it, or a proxy, ended the connection',
+  why: 'the connection was closed',
+  cure: 'look at the log of the server: the server, or a proxy, closed the connection',
 };
 const late: FailureKind = {
-  why: 'it cannot be connected to in time (`limits.connectMs`)',
-  cure: 'check host and port in `url`, and whether a firewall stands between',
+  why: 'it did not accept the connection in time (`limits.connectMs`)',
+  cure: 'check host and port in `url`, and whether a firewall blocks the connection',
 };
 const unreachable: FailureKind = {
   why: 'its network cannot be reached',
@@ -86,7 +95,7 @@ const unreachable: FailureKind = {
 };
 const untrusted: FailureKind = {
   why: 'TLS failed',
-  cure: 'check `https` against `http` in `url`; the file of a private authority goes into NODE_EXTRA_CA_CERTS',
+  cure: 'check whether `url` needs `https` or `http`; for a private certificate authority, set NODE_EXTRA_CA_CERTS',
 };
 
 /** Clients get the class. Host, port and certificate are in the cause, which is for the log. */
@@ -94,7 +103,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   ECONNREFUSED: { why: 'connection refused', cure: 'start the server, or correct host and port in `url`' },
   ENOTFOUND: { why: 'its host name is unknown', cure: 'correct the host in `url`' },
   EAI_AGAIN: {
-    why: 'its host name cannot be looked up at the moment',
+    why: 'the DNS lookup of its host name failed',
     cure: 'check the host in `url`, and the name servers of this machine',
   },
   ECONNRESET: cut,

@@ -4,8 +4,9 @@ import { lineBytes } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
 import { answerIdIn } from '../../wire/skim.ts';
 import { asFailure } from '../as-failure.ts';
-import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, Reception, RequestSink } from '../channel.ts';
+import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
+import type { Reception } from '../reception.ts';
 import type { Child } from './child.ts';
 
 export interface StdioChannelOptions {
@@ -56,21 +57,13 @@ export class StdioChannel implements Channel {
     }
   }
 
-  async listen(): Promise<void> {
-    // The backend's messages come on its stdout anyway.
-  }
-
-  async forget(): Promise<void> {
-    // The process is the session: it ends with `close`.
-  }
-
   keepWhile(wanted: () => boolean): void {
     this.#child.keepWhile(wanted);
   }
 
   close(): Promise<void> {
     this.#closed = true;
-    this.#waiting.failAll(new Failure('backend_unavailable', { message: 'The way to the backend was closed' }));
+    this.#waiting.failAll(new Failure('backend_unavailable', { message: 'The connection to the backend was closed' }));
     return this.#child.stop();
   }
 
@@ -89,7 +82,7 @@ export class StdioChannel implements Channel {
   #onUnreadable(line: Uint8Array): Reception {
     const id = this.#waiting.size === 0 ? undefined : answerIdIn(line);
     if (id === undefined) return 'none';
-    const message = 'The backend gave an answer that is no JSON-RPC response, or is nested too deeply';
+    const message = 'The backend sent a line that is not a JSON-RPC response, or is nested too deeply';
     return this.#waiting.fail(id, new Failure('backend_invalid', { message })) ? 'answer' : 'none';
   }
 

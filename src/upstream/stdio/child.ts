@@ -2,33 +2,18 @@
  * One process of a stdio backend: started without a shell, read line by line, ended as the specification demands
  * (2026-07-28, basic/transports/stdio, "Shutdown"; 2025-11-25, basic/lifecycle, "Shutdown").
  */
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { ReadLine } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelNotes, Reception } from '../channel.ts';
-import { outOfDescriptors } from '../descriptors.ts';
+import type { ChannelNotes } from '../channel.ts';
 import { type FloodBudget, floodFailure } from '../flood-meter.ts';
-import { excerpt, readIncoming } from '../incoming.ts';
-import { findAccount } from './account.ts';
+import type { Reception } from '../reception.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
-import { endInOrder } from './ending.ts';
-import { childEnvironment, type Environment } from './environment.ts';
-import { endedBeforeUs, endWithUs, ownGroup } from './group.ts';
+import type { Environment } from './environment.ts';
+import { endedBeforeUs, endInOrder, endWithUs } from './group.ts';
 import { Output } from './output.ts';
-import { cannotStart } from './start-failure.ts';
+import { type ChildCommand, type PipedProcess, startProcess } from './start.ts';
 import { Stderr } from './stderr.ts';
-
-export interface ChildCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  /** Name or number. Absent: the gateway's own user. */
-  readonly user?: string;
-}
 
 export interface ChildLimits {
   /** Limit of one line of stdout. */
@@ -73,15 +58,22 @@ export interface ChildSink {
  */
 const LAST_OUTPUT_MS = 500;
 
-const RUN_IT = 'run the command in a terminal: it has to stay, read stdin and write messages on stdout';
+const RUN_IT = 'run the command in a terminal: it must keep running, read stdin and write messages to stdout';
 
 const nothing = (): void => undefined;
-
-type Piped = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export class Child {
   readonly pid: number;
   readonly startedAt: number;
+  /** Whether anything was ever sent. A legacy process that was used belongs to a session. */
+  used = false;
+  /** Whether it ever answered anything. */
+  hasAnswered = false;
+  /**
+   * When the process was last of use: it got a request, or sent something for a caller. Our answer to its ping does not
+   * count.
+   */
+  lastActive: number;
   /** Resolves when the process and its group are gone. */
   readonly gone: Promise<void>;
   /**
@@ -90,7 +82,7 @@ export class Child {
    */
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
-  readonly #process: Piped;
+  readonly #process: PipedProcess;
   readonly #output: Output;
   readonly #stderr: Stderr;
   readonly #exited: Promise<void>;
@@ -98,10 +90,7 @@ export class Child {
   #resolveEnded: (failure: Failure | undefined) => void = nothing;
   #sink: ChildSink | undefined;
   #wanted: (() => boolean) | undefined;
-  #hasAnswered = false;
   #onRest: (() => void) | undefined;
-  #used = false;
-  #lastActive: number;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   /** The failure that the listener got, or would have got. */
   #failure: Failure | undefined;
@@ -111,39 +100,16 @@ export class Child {
   #cancelLastOutput: (() => void) | undefined;
 
   /** Rejects with a Failure where the command cannot be started. */
-  static start(options: ChildOptions): Promise<Child> {
-    const { command, args, env, cwd, user } = options.command;
-    return new Promise((resolve, reject) => {
-      const refuse = (cause: unknown): void =>
-        reject(outOfDescriptors(cause, 'process') ?? cannotStart(cause, options.command));
-      try {
-        const account = user === undefined ? undefined : findAccount(user);
-        if (user !== undefined && account === undefined) throw new Error(`this machine has no user ${user}`);
-        const process_ = spawn(command, args, {
-          ...ownGroup,
-          stdio: ['pipe', 'pipe', 'pipe'],
-          env: childEnvironment(options.environment ?? process.env, env, process.platform, account),
-          ...(cwd === undefined ? {} : { cwd }),
-          // Node also drops the gateway's supplementary groups.
-          ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
-        });
-        process_.once('error', refuse);
-        process_.once('spawn', () => {
-          process_.off('error', refuse);
-          resolve(new Child(process_, options));
-        });
-      } catch (cause) {
-        refuse(cause);
-      }
-    });
+  static async start(options: ChildOptions): Promise<Child> {
+    return new Child(await startProcess(options.command, options.environment ?? process.env), options);
   }
 
-  private constructor(process_: Piped, options: ChildOptions) {
+  private constructor(process_: PipedProcess, options: ChildOptions) {
     this.#process = process_;
     this.#options = options;
     this.pid = process_.pid as number;
     this.startedAt = options.clock.now();
-    this.#lastActive = this.startedAt;
+    this.lastActive = this.startedAt;
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve;
     });
@@ -151,10 +117,11 @@ export class Child {
       this.#resolveEnded = resolve;
     });
     this.#output = new Output(process_.stdout, options, {
-      line: (line) => this.#onLine(line),
+      message: (message) => this.#onMessage(message),
+      oversized: (failure) => this.#sink?.oversized(failure),
+      unreadable: (line) => this.#sink?.unreadable(line) ?? 'none',
       // A child that closed its output can answer no more requests, whether it exits or not.
       ended: () => this.#awaitLastOutput(),
-      paused: () => options.notes.flood('paused', 'stdout'),
       flooded: () => this.#onFlood('stdout'),
     });
     this.#stderr = new Stderr(process_.stderr, {
@@ -181,11 +148,6 @@ export class Child {
     process_.once('close', () => this.#report());
   }
 
-  /** Whether anything was ever sent. A legacy process that was used belongs to a session. */
-  get used(): boolean {
-    return this.#used;
-  }
-
   get alive(): boolean {
     return this.#ending === undefined && this.#failure === undefined;
   }
@@ -203,11 +165,6 @@ export class Child {
     this.#wanted = wanted;
   }
 
-  /** Whether it ever answered anything. */
-  get hasAnswered(): boolean {
-    return this.#hasAnswered;
-  }
-
   /** Calls `action` whenever no request waits for the child any more. */
   onRest(action: () => void): void {
     this.#onRest = action;
@@ -217,16 +174,8 @@ export class Child {
     this.#onRest?.();
   }
 
-  /**
-   * When the process was last of use: it got a request, or sent something for a caller. Our answer to its ping does not
-   * count.
-   */
-  get lastActive(): number {
-    return this.#lastActive;
-  }
-
   touch(): void {
-    this.#lastActive = this.#options.clock.now();
+    this.lastActive = this.#options.clock.now();
   }
 
   /** Output is read only from here on, so that nothing is lost between the start and the first listener. */
@@ -247,7 +196,7 @@ export class Child {
     if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
       throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
     }
-    this.#used = true;
+    this.used = true;
     stdin.write(line);
   }
 
@@ -262,31 +211,12 @@ export class Child {
     return this.gone;
   }
 
-  #onLine(line: ReadLine): void {
-    if (this.#reported) return;
-    if (line instanceof Failure) {
-      this.#options.notes.noise('unreadable', line.message);
-      this.#output.count('none', this.#options.limits.lineBytes);
-      this.#sink?.oversized(line);
-      return;
-    }
-    let messages: readonly Message[];
-    try {
-      messages = readIncoming(line);
-    } catch {
-      this.#options.notes.noise('stdout', excerpt(line));
-      this.#output.count(this.#sink?.unreadable(line) ?? 'none', line.byteLength);
-      return;
-    }
-    for (const message of messages) this.#onMessage(message);
-  }
-
   /** Messages that belong to no call or session are no activity: a child that writes nothing else is idle. */
-  #onMessage(message: Message): void {
+  #onMessage(message: Message): Reception {
     const reception = this.#sink?.message(message) ?? 'none';
-    if (reception === 'answer') this.#hasAnswered = true;
+    if (reception === 'answer') this.hasAnswered = true;
     if (reception !== 'none' && reception !== 'late') this.touch();
-    this.#output.count(reception, message.bytes.byteLength);
+    return reception;
   }
 
   /**
@@ -321,11 +251,12 @@ export class Child {
     this.#cancelLastOutput?.();
     if (this.#reported) return;
     this.#reported = true;
+    this.#output.ignore();
     this.#stderr.end();
     const { code, signal } = this.#exit ?? { code: null, signal: null };
     const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
-    const message = `Backend process ended without an answer (${howEnded(code, signal)})`;
-    const cure = cause.stderr.trim() === '' ? RUN_IT : `do what it says on stderr, or ${RUN_IT}`;
+    const message = `Backend process ended without a response (${howEnded(code, signal)})`;
+    const cure = cause.stderr.trim() === '' ? RUN_IT : `follow what it writes to stderr, or ${RUN_IT}`;
     const failure = new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);

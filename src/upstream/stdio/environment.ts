@@ -2,7 +2,7 @@
  * The environment of a child. Our own environment contains other people's secrets, so a backend gets only what any
  * program needs to run, and what its config gives it.
  */
-import type { SystemUser } from './account.ts';
+import { readFileSync } from 'node:fs';
 
 const posix = [
   'HOME',
@@ -56,4 +56,30 @@ export function childEnvironment(
     delete inherited['TMPDIR'];
   }
   return { ...inherited, ...configured };
+}
+
+/** The user that a backend's process runs as, where it is not the gateway's own. */
+export interface SystemUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+/** Finds a user by name or number in /etc/passwd. Undefined where there is none. */
+export function findAccount(user: string, passwd: () => string = systemUsers): SystemUser | undefined {
+  for (const line of passwd().split('\n')) {
+    const [name = '', , uid = '', gid = '', , home = ''] = line.split(':');
+    if (name === '' || (name !== user && uid !== user)) continue;
+    return { name, uid: Number(uid), gid: Number(gid), home };
+  }
+  return undefined;
+}
+
+function systemUsers(): string {
+  try {
+    return readFileSync('/etc/passwd', 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -5,13 +5,14 @@
  */
 import { spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
+import type { Clock } from '../../exchange/clock.ts';
 
 const hasGroups = process.platform !== 'win32';
 
 /** Options of `spawn` that give a child a process group of its own. */
 export const ownGroup = { detached: hasGroups, windowsHide: true, shell: false } as const;
 
-export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (!hasGroups) {
     endTree(pid);
     return;
@@ -27,7 +28,7 @@ export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
  * Whether any process of the group still runs. `kill` also counts processes that ended and were not reaped, so Linux
  * needs a second check: in a container without an init, orphans are never reaped, and waiting for them would never end.
  */
-export async function groupRuns(pid: number): Promise<boolean> {
+async function groupRuns(pid: number): Promise<boolean> {
   if (!hasGroups) return false;
   try {
     process.kill(-pid, 0);
@@ -70,4 +71,56 @@ export function endWithUs(pid: number): void {
 
 export function endedBeforeUs(pid: number): void {
   living.delete(pid);
+}
+
+export interface EndingProcess {
+  readonly pid: number;
+  /** Resolves when the process itself has exited, whatever it left behind. */
+  readonly exited: Promise<void>;
+  hasExited(): boolean;
+  closeInput(): void;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  /** Time limit of each step. */
+  readonly childStopMs: number;
+}
+
+/** No event reports an empty group, so it is polled, at growing intervals. */
+const FIRST_LOOK_MS = 10;
+
+/**
+ * Ends a process and everything that it started, as the specification demands: close stdin, SIGTERM, SIGKILL. Resolves
+ * when the group is empty, or when nothing more can be done.
+ */
+export async function endInOrder(ending: EndingProcess): Promise<void> {
+  const { pid, childStopMs } = ending;
+  ending.closeInput();
+  // Survivors of a process that has exited do not have our stdin, so closing it tells them nothing.
+  if (await emptyWithin(ending, ending.hasExited() ? 0 : childStopMs)) return;
+  signalGroup(pid, 'SIGTERM');
+  if (await emptyWithin(ending, childStopMs)) return;
+  signalGroup(pid, 'SIGKILL');
+  await emptyWithin(ending, childStopMs);
+}
+
+async function emptyWithin(ending: EndingProcess, ms: number): Promise<boolean> {
+  const { clock } = ending;
+  const until = clock.now() + ms;
+  for (let look = FIRST_LOOK_MS; ; look *= 2) {
+    if (ending.hasExited() && !(await groupRuns(ending.pid))) return true;
+    const left = until - clock.now();
+    if (left <= 0) return false;
+    await moment(ending, ending.hasExited() ? Math.min(left, look) : left);
+  }
+}
+
+/** Waits until the process exits, but at most `ms`. If it has exited, waits `ms`. */
+function moment(ending: EndingProcess, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = ending.clock.after(ms, resolve);
+    if (ending.hasExited()) return;
+    void ending.exited.then(() => {
+      cancel();
+      resolve();
+    });
+  });
 }

@@ -1,40 +1,50 @@
-/** A child's stdout, line by line, limited by the flood budget. */
+/** The messages on a child's stdout, one a line, limited by the flood budget. */
 import type { Readable } from 'node:stream';
+import { Failure } from '../../errors/failure.ts';
 import { LineReader, type ReadLine } from '../../wire/lines.ts';
-import type { Reception } from '../channel.ts';
+import type { Message } from '../../wire/message.ts';
+import type { ChannelNotes } from '../channel.ts';
 import type { FloodBudget, FloodClock } from '../flood-meter.ts';
+import { excerpt, readIncoming } from '../incoming.ts';
+import type { Reception } from '../reception.ts';
 import { Throttle } from '../throttle.ts';
 
 export interface OutputOptions {
   readonly limits: { readonly lineBytes: number };
   readonly flood: FloodBudget;
   readonly clock: FloodClock;
+  readonly notes: ChannelNotes;
 }
 
 export interface OutputListener {
-  /** Must call `count` for each message. */
-  line(line: ReadLine): void;
+  message(message: Message): Reception;
+  /** A line was too long and was skipped. */
+  oversized(failure: Failure): void;
+  /** A line is no message. */
+  unreadable(line: Uint8Array): Reception;
   ended(): void;
-  paused(): void;
   /** The child flooded for too long. */
   flooded(): void;
 }
 
 export class Output {
   readonly #stdout: Readable;
+  readonly #options: OutputOptions;
   readonly #listener: OutputListener;
   readonly #lines: LineReader;
   readonly #throttle: Throttle<ReadLine>;
+  #isIgnored = false;
 
-  constructor(stdout: Readable, { limits, flood, clock }: OutputOptions, listener: OutputListener) {
+  constructor(stdout: Readable, options: OutputOptions, listener: OutputListener) {
     this.#stdout = stdout;
+    this.#options = options;
     this.#listener = listener;
-    this.#lines = new LineReader(limits, 'backend_too_large');
-    this.#throttle = new Throttle(flood, clock, {
-      take: (line) => listener.line(line),
+    this.#lines = new LineReader(options.limits, 'backend_too_large');
+    this.#throttle = new Throttle(options.flood, options.clock, {
+      take: (line) => this.#take(line),
       pause: () => {
         stdout.pause();
-        listener.paused();
+        options.notes.flood('paused', 'stdout');
       },
       resume: () => void stdout.resume(),
       flooded: () => listener.flooded(),
@@ -51,13 +61,9 @@ export class Output {
     });
     this.#stdout.once('end', () => {
       this.#throttle.release();
-      for (const line of this.#lines.end()) this.#listener.line(line);
+      for (const line of this.#lines.end()) this.#take(line);
       this.#listener.ended();
     });
-  }
-
-  count(reception: Reception, bytes: number): void {
-    this.#throttle.count(reception, bytes);
   }
 
   /**
@@ -70,10 +76,35 @@ export class Output {
     if (wasPaused) this.#stdout.resume();
   }
 
+  /** From here on the listener gets no more lines. */
+  ignore(): void {
+    this.#isIgnored = true;
+  }
+
   /** Stops reading, and discards what is left. */
   destroy(): void {
     this.#throttle.stop();
     this.#throttle.drop();
     this.#stdout.destroy();
+  }
+
+  #take(line: ReadLine): void {
+    if (this.#isIgnored) return;
+    const { notes, limits } = this.#options;
+    if (line instanceof Failure) {
+      notes.noise('unreadable', line.message);
+      this.#throttle.count('none', limits.lineBytes);
+      this.#listener.oversized(line);
+      return;
+    }
+    let messages: readonly Message[];
+    try {
+      messages = readIncoming(line);
+    } catch {
+      notes.noise('stdout', excerpt(line));
+      this.#throttle.count(this.#listener.unreadable(line), line.byteLength);
+      return;
+    }
+    for (const message of messages) this.#throttle.count(this.#listener.message(message), message.bytes.byteLength);
   }
 }

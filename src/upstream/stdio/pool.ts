@@ -11,6 +11,7 @@ import { type Backoff, STEADY_MS } from '../backoff.ts';
 import { LocalRefusal, leftAlone, outOfService } from '../health.ts';
 import { Crashes } from './crashes.ts';
 import { dispensable, type EvictionCandidate } from './dispensable.ts';
+import { IdleSweep } from './idle.ts';
 
 export interface PoolLimits {
   readonly maxProcesses: number;
@@ -68,22 +69,20 @@ export class ChildPool<C extends PooledChild> {
   readonly #options: PoolOptions<C>;
   /** By process: the principal whose session it is; undefined: it belongs to no session. */
   readonly #children = new Map<C, string | undefined>();
-  readonly #unused: C[] = [];
   readonly #waiters: FairQueue<Waiter<C>>;
   readonly #crashes: Crashes;
-  /** Ends the pauses of callers that wait after a crash. */
-  readonly #paused = new Set<() => void>();
+  readonly #idle: IdleSweep;
   #starting = 0;
   #closed = false;
   #lastFailure: Failure | undefined;
   #cancelPump: (() => void) | undefined;
-  #cancelSweep: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
 
   constructor(options: PoolOptions<C>) {
     this.#options = options;
     this.#waiters = new FairQueue(options.limits.queue);
-    this.#crashes = new Crashes(options.backoff.leastMs);
+    this.#crashes = new Crashes(options.backoff.leastMs, options.clock);
+    this.#idle = new IdleSweep(() => this.#children.keys(), options.limits.idleMs, options.clock);
   }
 
   /** Processes that exist or are being started. One that is being stopped still counts. */
@@ -91,27 +90,10 @@ export class ChildPool<C extends PooledChild> {
     return this.#children.size + this.#starting;
   }
 
-  /**
-   * An unused process. Return it with `release`, or stop it. Rejects with a Failure. `owner`: the principal whose
-   * session it will be.
-   */
+  /** A new process, which the caller stops. Rejects with a Failure. `owner`: the principal whose session it will be. */
   acquire(waitMs = this.#options.limits.waitMs, owner?: string): Promise<C> {
-    const pauseMs = this.#crashes.leftMs(keyOf(owner), this.#options.clock.now());
-    if (pauseMs === 0) return this.#acquire(waitMs, owner);
-    return this.#pause(pauseMs).then(() => this.#acquire(waitMs, owner));
-  }
-
-  /** Only the principal that made a process crash waits before its next one. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const over = () => {
-        stopTimer();
-        this.#paused.delete(over);
-        resolve();
-      };
-      const stopTimer = this.#options.clock.after(ms, over);
-      this.#paused.add(over);
-    });
+    const pause = this.#crashes.pause(keyOf(owner));
+    return pause === undefined ? this.#acquire(waitMs, owner) : pause.then(() => this.#acquire(waitMs, owner));
   }
 
   #acquire(waitMs: number, owner: string | undefined): Promise<C> {
@@ -138,22 +120,12 @@ export class ChildPool<C extends PooledChild> {
     });
   }
 
-  /** Takes back a process. It is kept for the next caller if nothing was ever sent to it. */
-  release(child: C): void {
-    if (this.#closed || child.used || !child.alive) {
-      void child.stop();
-      return;
-    }
-    this.#unused.push(child);
-    this.#pump();
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelPump?.();
-    this.#cancelSweep?.();
     this.#cancelRest?.();
-    for (const over of [...this.#paused]) over();
+    this.#idle.stop();
+    this.#crashes.close();
     for (const waiter of this.#waiters.drain()) {
       waiter.cancelTimer();
       waiter.refuse(outOfService());
@@ -164,11 +136,6 @@ export class ChildPool<C extends PooledChild> {
   #pump(): void {
     const { limits, clock, backoff } = this.#options;
     while (this.#waiters.size > 0) {
-      const unused = this.#nextUnused();
-      if (unused !== undefined) {
-        this.#serve(unused);
-        continue;
-      }
       if (this.size >= limits.maxProcesses) {
         this.#makeRoom();
         return;
@@ -201,25 +168,10 @@ export class ChildPool<C extends PooledChild> {
     const { clock, limits } = this.#options;
     const found = dispensable(candidates, next.owner, { now: clock.now(), isStateless: limits.isStateless === true });
     if (found === undefined) return;
-    const message = 'Backend process made room for another client';
+    const message = 'Backend process was ended to free its place for another client';
     // No session is lost: the same can be read from a different process.
     const isNobodys = this.#children.get(found) === undefined;
     void found.stop(isNobodys ? new Failure('backend_session_lost', { message }) : new LocalRefusal({ message }));
-  }
-
-  #nextUnused(): C | undefined {
-    for (let child = this.#unused.shift(); child !== undefined; child = this.#unused.shift()) {
-      if (child.alive) return child;
-    }
-    return undefined;
-  }
-
-  #serve(child: C): void {
-    const waiter = this.#waiters.shift();
-    if (waiter === undefined) return;
-    this.#children.set(child, waiter.owner);
-    waiter.cancelTimer();
-    waiter.take(child);
   }
 
   async #start(waiter: Waiter<C>): Promise<void> {
@@ -257,14 +209,14 @@ export class ChildPool<C extends PooledChild> {
         this.#pump();
       });
     });
-    this.#sweepLater();
+    if (!this.#closed) this.#idle.arm();
     void child.ended.then((exit) => {
       // A process that was stopped has not failed, however soon that was.
       if (exit === undefined) return;
       // A process that has answered works, so its caller caused the crash. Otherwise, a process that ends soon does not
       // work, and the restart backoff applies.
       const { clock, backoff } = this.#options;
-      if (child.hasAnswered) this.#crashes.add(keyOf(owner), clock.now());
+      if (child.hasAnswered) this.#crashes.add(keyOf(owner));
       else if (clock.now() - child.startedAt < STEADY_MS) this.#failed(exit);
       else backoff.worked();
     });
@@ -295,32 +247,6 @@ export class ChildPool<C extends PooledChild> {
   #resting(): Failure {
     const { clock, backoff } = this.#options;
     return leftAlone(this.#lastFailure, backoff.leftMs(clock.now()));
-  }
-
-  #sweepLater(): void {
-    if (this.#closed || this.#cancelSweep !== undefined || this.#children.size === 0) return;
-    const { clock, limits } = this.#options;
-    // A process that is due and still running is in use: it is checked again a whole period later.
-    let nextMs = limits.idleMs;
-    for (const child of this.#children.keys()) {
-      const left = child.lastActive + limits.idleMs - clock.now();
-      if (left > 0) nextMs = Math.min(nextMs, left);
-    }
-    this.#cancelSweep = clock.after(nextMs, () => {
-      this.#cancelSweep = undefined;
-      this.#sweep();
-    });
-  }
-
-  #sweep(): void {
-    const { clock, limits } = this.#options;
-    const due = clock.now() - limits.idleMs;
-    for (const child of this.#children.keys()) {
-      if (child.alive && !child.busy && !child.kept && child.lastActive <= due) {
-        void child.stop(new LocalRefusal({ message: 'Backend process was idle and was ended' }));
-      }
-    }
-    this.#sweepLater();
   }
 }
 

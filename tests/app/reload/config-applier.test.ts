@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
-import { ConfigApplier, type ConfigApplierParts } from '../../../src/app/reload/config-applier.ts';
-import type { BackendConfig, Config } from '../../../src/config/config.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-
-const configOf = (names: readonly string[]): Config => {
-  const backends = Object.fromEntries(names.map((name) => [name, { url: 'http://127.0.0.1:9/mcp' }]));
-  const readFile = () => JSON.stringify({ backends });
-  return loadConfig({ path: 'bascule.yaml', cwd: '/', env: {}, readFile }).config;
-};
+import type { BuiltGeneration } from '../../../src/app/build-generation.ts';
+import { applyConfig, type ConfigApplierParts } from '../../../src/app/reload/config-applier.ts';
+import { CurrentGeneration } from '../../../src/pipeline/generation.ts';
+import { Workshop, withBackends } from '../generations.ts';
 
 /** Whoever calls what is not there fails the test, and says what it called. */
 const only = <T>(name: string, members: object = {}): T =>
@@ -18,29 +13,37 @@ const only = <T>(name: string, members: object = {}): T =>
     },
   }) as T;
 
-test('a config whose last part cannot be made leaves everything as it was', () => {
-  const made: string[] = [];
-  const parts: ConfigApplierParts = {
-    ...{
-      gateway: only('gateway'),
-      authenticator: only('door'),
-      backendInFlight: only('occupied'),
-      currentGeneration: only('inForce'),
-    },
-    ...{ clock: only('clock'), connections: only('connections'), services: new Map() },
-    backends: only('backends', { get: () => undefined }),
-    // Without `adopt`.
-    authorizers: only('leaves', { make: () => only('leave') }),
-    makeBackend: ({ name }: BackendConfig) => {
-      made.push(name);
-      throw new Error('no such thing');
-    },
-    makeService: () => only('service'),
-    makeRoom: () => only('room'),
+function scene() {
+  const parts = new Workshop();
+  const currentGeneration = new CurrentGeneration<BuiltGeneration>();
+  currentGeneration.swap(parts.build(withBackends(['a', 'b'])));
+  const build: ConfigApplierParts['build'] = (config, before) => parts.build(config, before);
+  return { parts, currentGeneration, build, before: currentGeneration.now };
+}
+
+test('a config whose last part cannot be built changes nothing', () => {
+  const { parts, currentGeneration, build, before } = scene();
+  parts.makeService = () => {
+    throw new Error('no such thing');
   };
-  const before = configOf(['a']);
-  const renewing = new ConfigApplier(before, parts);
-  expect(() => renewing.renew(configOf(['a', 'b']))).toThrow('no such thing');
-  expect(made).toEqual(['b']);
-  expect(renewing.config).toBe(before);
+  const ledger = { protocol: 'json-rpc', url: 'http://127.0.0.1:9/' };
+  const next = withBackends(['a'], { backends: { c: { url: 'http://127.0.0.1:9/c' }, ledger } });
+  const untouched = { gateway: only<ConfigApplierParts['gateway']>('gateway'), retired: only<never>('retired') };
+  expect(() => applyConfig(next, { build, currentGeneration, ...untouched })).toThrow('no such thing');
+  expect(parts.made.at(-1)).toBe('c');
+  expect(parts.closed).toEqual(['c']);
+  expect(currentGeneration.now).toBe(before);
+});
+
+test('the next generation is in force before it decides about sessions, and then the old one is retired', () => {
+  const { currentGeneration, build, before } = scene();
+  const steps: unknown[] = [];
+  const next = withBackends(['a', 'c']);
+  applyConfig(next, {
+    build,
+    currentGeneration,
+    gateway: { renew: ({ gone }) => void steps.push([...gone], currentGeneration.now.config === next) },
+    retired: { retire: (old, by) => void steps.push(old === before, by === currentGeneration.now) },
+  });
+  expect(steps).toEqual([['b'], true, true, true]);
 });

@@ -1,6 +1,6 @@
 /**
- * The client that the kit starts, and judges: a gateway before the kit's server, with an official client before the gateway and
- * somebody who agrees to everything at its browser.
+ * The client that the kit starts, and judges: a gateway before the kit's server, with an official client before the
+ * gateway and somebody who agrees to everything at its browser.
  *
  *   tsx tests/conformance/clients/client.ts <folder> <address of the kit's server>
  */

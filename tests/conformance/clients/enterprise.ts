@@ -1,6 +1,6 @@
 /**
- * What an operator knows, and the kit does not tell: the backend's authorization server. The kit's identity provider shows no
- * keys, so that the gateway asks somebody here who the bearer of its token is (RFC 7662).
+ * What an operator knows, and the kit does not tell: the backend's authorization server. The kit's identity provider
+ * shows no keys, so that the gateway asks somebody here who the bearer of its token is (RFC 7662).
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -3,9 +3,9 @@
  *
  *   tsx tests/conformance/clients/run.ts [--only <row>] [--scenario <name>] [--jobs <n>]
  *
- * Fails unless every scenario passes, with no warning: what cannot be had is excused by name, with the reason (rows.ts). A
- * scenario in which the kit checked nothing at all has not passed. What the kit, the client and the gateway said is in
- * results/clients/<row>/<scenario>/.
+ * Fails unless every scenario passes, with no warning: what cannot be had is excused by name, with the reason
+ * (rows.ts). A scenario in which the kit checked nothing at all has not passed. What the kit, the client and the
+ * gateway said is in results/clients/<row>/<scenario>/.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** What stands in the gateway's config, and what the client in front of it does, in each of the kit's scenarios for clients. */
+/**
+ * What stands in the gateway's config, and what the client in front of it does, in each of the kit's scenarios for
+ * clients.
+ */
 import type { Client } from '@modelcontextprotocol/client';
 
 /** What the kit tells beside the address: credentials, calls to make. */
@@ -75,8 +78,8 @@ const scenes: Readonly<Record<string, Scene>> = {
     act: calls('test_client_elicitation_defaults'),
   },
   'sse-retry': { act: calls('test_reconnection') },
-  // A modern server may have a legacy half and say nothing of it: unless the config says how it is to be spoken to, the gateway
-  // asks once, by an `initialize`, which is none of this revision's.
+  // A modern server may have a legacy half and say nothing of it: unless the config says how it is to be spoken to, the
+  // gateway asks once, by an `initialize`, which is none of this revision's.
   'request-metadata': {
     profile: { revisions: ['2026-07-28'] },
     capabilities: { roots: { listChanged: true }, sampling: {} },

@@ -1,6 +1,6 @@
 /**
- * JSON as a tree that can be written in any spelling: keys are the text between the quotes, leaves are raw text, and a key may
- * stand twice. The grammar builds such trees, and the readers read them back, without any code of the gateway.
+ * JSON as a tree that can be written in any spelling: keys are the text between the quotes, leaves are raw text, and a
+ * key may stand twice. The grammar builds such trees, and the readers read them back, without any code of the gateway.
  */
 export interface Member {
   /** As it stands in the text, quotes included. */

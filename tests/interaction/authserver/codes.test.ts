@@ -7,7 +7,7 @@ describe('an authorization request', () => {
   const cases = [
     { name: 'without a challenge', change: { code_challenge: '' }, error: 'invalid_request' },
     { name: 'with a plain challenge', change: { code_challenge_method: 'plain' }, error: 'invalid_request' },
-    { name: 'with a challenge that is none', change: { code_challenge: 'short' }, error: 'invalid_request' },
+    { name: 'with an invalid challenge', change: { code_challenge: 'short' }, error: 'invalid_request' },
     { name: 'for an implicit token', change: { response_type: 'token' }, error: 'unsupported_response_type' },
     { name: 'for an ID token at once', change: { response_type: 'code id_token' }, error: 'unsupported_response_type' },
     { name: 'with a request object', change: { request: 'x.y.z' }, error: 'request_not_supported' },
@@ -37,7 +37,7 @@ describe('an authorization request', () => {
     '//evil.example',
   ];
   it.each(redirects)(
-    'is told on a page, and leads nowhere, where the redirect is %s',
+    'is reported on a page without a redirect if the redirect is %s',
     verifies('hosting:auth:as:redirect-uri-binding'),
     async (redirect_uri) => {
       const setting = await Setting.launch();
@@ -76,15 +76,19 @@ describe('a code', () => {
     expect(told(await setting.exchange(client, code, ''))).toEqual(grant);
   });
 
-  it('is good once, and its tokens end when it comes again', verifies('hosting:auth:as:code-single-use'), async () => {
-    const { setting, client, code, verifier } = await coded();
-    const first = await setting.exchange(client, code, verifier);
-    expect(first.status).toBe(200);
-    expect(told(await setting.exchange(client, code, verifier))).toEqual(grant);
-    expect(told(await setting.refresh(client, first.json.refresh_token))).toEqual(grant);
-  });
+  it(
+    'is valid once, and its tokens are revoked when it is replayed',
+    verifies('hosting:auth:as:code-single-use'),
+    async () => {
+      const { setting, client, code, verifier } = await coded();
+      const first = await setting.exchange(client, code, verifier);
+      expect(first.status).toBe(200);
+      expect(told(await setting.exchange(client, code, verifier))).toEqual(grant);
+      expect(told(await setting.refresh(client, first.json.refresh_token))).toEqual(grant);
+    },
+  );
 
-  it('goes to one of several that come at once', verifies('hosting:auth:as:code-single-use'), async () => {
+  it('is redeemed by one of several concurrent requests', verifies('hosting:auth:as:code-single-use'), async () => {
     const { setting, client, code, verifier } = await coded();
     const answers = await Promise.all(Array.from({ length: 8 }, () => setting.exchange(client, code, verifier)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);

@@ -38,7 +38,7 @@ async function knowing({ answer }: World) {
 
 const json = (body: unknown, init: ResponseInit = {}) => Response.json(body, init);
 
-describe('a client that is a document', verifies('gateway:authserver:metadata-documents'), () => {
+describe('a client identified by a metadata document', verifies('gateway:authserver:metadata-documents'), () => {
   it('gets a token, is named on the page with the host that vouches for it, and is fetched once', async () => {
     const { setting, asked, client } = await knowing({ answer: () => json(document) });
     const proof = challenge();
@@ -46,7 +46,7 @@ describe('a client that is a document', verifies('gateway:authserver:metadata-do
     const login = await browser.go(setting.authorizeUrl(client, proof));
     const consent = await browser.submit(login, { action: 'sign-in', name: 'ada', password });
     expect(consent.text).toContain('Documented App');
-    expect(consent.text).toContain('What <span class="code">app.example</span> publishes');
+    expect(consent.text).toContain('As published by <span class="code">app.example</span>');
     expect(consent.text).toContain('localhost:5123');
     const back = await browser.submit(consent, { action: 'allow' });
     const { json: tokens } = await setting.exchange(client, back.url.searchParams.get('code') ?? '', proof.verifier);
@@ -88,7 +88,7 @@ describe('a client that is a document', verifies('gateway:authserver:metadata-do
       answer: () => new Response(new ReadableStream({ pull: (c) => c.error(new Error('x')) })),
     },
   ];
-  it.each(refused)('whose document $name is not let in', async ({ answer }) => {
+  it.each(refused)('whose document $name is rejected', async ({ answer }) => {
     const { setting, client } = await knowing({ answer });
     const page = await setting.browser().go(setting.authorizeUrl(client, challenge()));
     expect(page.status).toBe(400);
@@ -105,7 +105,7 @@ describe('a client that is a document', verifies('gateway:authserver:metadata-do
     'https://app.example/a/../client.json',
     'https://app.example/client.json#x',
     'ftp://app.example/client.json',
-  ])('is not even asked for at %s', async (client_id) => {
+  ])('is not fetched at %s', async (client_id) => {
     const { setting, asked, client } = await knowing({ answer: () => json(document) });
     const page = await setting.browser().go(setting.authorizeUrl({ ...client, client_id }, challenge()));
     expect(page.status).toBe(400);

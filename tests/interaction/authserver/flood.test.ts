@@ -1,4 +1,6 @@
-/** A flood of sign-ins that are begun, or of registrations, takes the room from whoever sends it and from nobody else. */
+/**
+ * A flood of sign-ins that are begun, or of registrations, takes the room from whoever sends it and from nobody else.
+ */
 import { describe, expect, it, vi } from 'vitest';
 import { authServerLimits as limits } from '../../../src/oauth/server/limits.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -59,7 +61,7 @@ async function finish(setting: Setting, client: Registered): Promise<number> {
 }
 
 describe('a flood', verifies('gateway:authserver:flood'), () => {
-  it('of sign-ins from many addresses ends no sign-in of others, and refuses none', async () => {
+  it('of sign-ins from many addresses ends and rejects no sign-in of others', async () => {
     const setting = await Setting.launch({ more });
     const client = await setting.register();
     const before = { proof: challenge(), browser: setting.browser() };
@@ -80,7 +82,7 @@ describe('a flood', verifies('gateway:authserver:flood'), () => {
     expect(await finish(setting, client)).toBe(200);
   });
 
-  it('of sign-ins, each from an address of its own, ends none of people who have signed in', async () => {
+  it('of sign-ins, each from its own address, ends no session of signed-in users', async () => {
     const setting = await Setting.launch({ more });
     const client = await setting.register();
     const browser = setting.browser();
@@ -92,7 +94,7 @@ describe('a flood', verifies('gateway:authserver:flood'), () => {
     expect(await finish(setting, client)).toBe(200);
   });
 
-  it('of sign-ins of one user who has signed in ends no sign-in of others', async () => {
+  it('of sign-ins of one signed-in user ends no sign-in of others', async () => {
     const setting = await Setting.launch({ more, users: ['ada', 'bob'] });
     const client = await setting.register();
     const other = { proof: challenge(), browser: setting.browser() };
@@ -123,7 +125,7 @@ describe('a flood', verifies('gateway:authserver:flood'), () => {
     expect((await register(limits.registrationsPerAddress)).status).toBe(429);
   });
 
-  it('of registrations from many addresses ends no client of others, and refuses none', async () => {
+  it('of registrations from many addresses ends and rejects no client of others', async () => {
     const setting = await Setting.launch({ more });
     const used = await setting.tokens();
     const waiting = await setting.register();

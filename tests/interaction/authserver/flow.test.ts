@@ -9,7 +9,7 @@ import { isLogin } from './browser.ts';
 import { callback, challenge, claimsOf, password, Setting } from './setting.ts';
 
 describe('a token', verifies('gateway:authserver:flow', 'gateway:authserver:audience'), () => {
-  it('is for the first endpoint where the client does not say which', async () => {
+  it('is for the first endpoint if the client names none', async () => {
     const setting = await Setting.launch();
     const { access, client } = await setting.tokens();
     expect(claimsOf(access)).toMatchObject({
@@ -25,7 +25,7 @@ describe('a token', verifies('gateway:authserver:flow', 'gateway:authserver:audi
     expect(await setting.enters(access, '/servers/b/mcp')).toBe(401);
   });
 
-  it('is for exactly the endpoint that was asked for, however its address is spelt', async () => {
+  it('is for exactly the requested endpoint, however its address is spelled', async () => {
     const setting = await Setting.launch();
     const { port } = new URL(setting.origin);
     const one = await setting.tokens({ resource: `${setting.origin}/servers/b/mcp` });
@@ -50,7 +50,7 @@ describe('a token', verifies('gateway:authserver:flow', 'gateway:authserver:audi
     },
   );
 
-  it('is not given for another endpoint than the person agreed to', async () => {
+  it('is not issued for another endpoint than the user consented to', async () => {
     const setting = await Setting.launch();
     const client = await setting.register();
     const proof = challenge();
@@ -62,7 +62,7 @@ describe('a token', verifies('gateway:authserver:flow', 'gateway:authserver:audi
     expect({ status, error: json.error }).toEqual({ status: 400, error: 'invalid_target' });
   });
 
-  it('has the scopes that were asked for, and those that the endpoint needs where none were', async () => {
+  it('has the requested scopes, and those that the endpoint requires if none were requested', async () => {
     const setting = await Setting.launch({
       identity: { scopes: { required: ['mcp:use'], methods: { 'tools/call': ['tools:call'] } } },
       authServer: { scopes: { 'mcp:use': 'Look around', extra: 'Something more' } },
@@ -96,7 +96,7 @@ describe('the answer to the client', verifies('gateway:authserver:flow', 'hostin
     expect(json).toMatchObject({ token_type: 'Bearer', expires_in: 900, scope: 'mcp' });
   });
 
-  it('is access_denied where the person says no, on either page', async () => {
+  it('is access_denied if the user declines, on either page', async () => {
     const setting = await Setting.launch();
     const client = await setting.register();
     const browser = setting.browser();
@@ -117,7 +117,7 @@ const documents = verifies(
 );
 
 describe('the documents', documents, () => {
-  it('name the issuer and what there is', async () => {
+  it('name the issuer and its endpoints', async () => {
     const setting = await Setting.launch();
     const { origin } = setting;
     const metadata = await setting.metadata();
@@ -144,7 +144,7 @@ describe('the documents', documents, () => {
     expect(Object.keys(keys[0]).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   });
 
-  it('say nothing of what the Host or a proxy header claims', async () => {
+  it('ignore the Host header and proxy headers', async () => {
     const setting = await Setting.launch();
     const { port } = new URL(setting.origin);
     const url = `${setting.origin}/.well-known/oauth-authorization-server`;
@@ -158,7 +158,7 @@ describe('the documents', documents, () => {
     expect((await send(url, { method: 'GET', headers: { host: 'evil.example' } })).status).toBe(403);
   });
 
-  it('do not offer what is turned off', async () => {
+  it('do not offer disabled features', async () => {
     const setting = await Setting.launch({ authServer: { registration: 'off', metadataDocuments: false } });
     const metadata = await setting.metadata();
     expect(metadata).not.toHaveProperty('registration_endpoint');

@@ -157,7 +157,7 @@ describe('any registration', () => {
     ),
     anything,
   );
-  it('is taken with redirects that are allowed, or refused by name', slow, async () => {
+  it('is accepted with allowed redirects, or rejected by name', slow, async () => {
     const setting = await Setting.launch();
     await fc.assert(
       fc.asyncProperty(metadata, fc.boolean(), async (fields, isNearlyRight) => {
@@ -181,7 +181,7 @@ describe('any registration', () => {
 });
 
 describe('anything else', () => {
-  it('gets a status below 500 and no way in', slow, async () => {
+  it('gets a status below 500 and no access', slow, async () => {
     const setting = await Setting.launch();
     const paths = fc.constantFrom(
       '/oauth/authorize',

@@ -19,7 +19,7 @@ async function atLogin(metadata: object = {}, more: Readonly<Record<string, stri
 }
 
 describe('consent', verifies('gateway:authserver:consent'), () => {
-  it('shows who asks, for what, for whom, and where the answer goes', async () => {
+  it('shows the client, the scopes, the user, and where the answer goes', async () => {
     const { signIn, setting } = await atLogin(
       { client_name: 'Example <b>App</b>', redirect_uris: ['https://app.example/callback'] },
       { scope: 'mcp offline_access', prompt: 'consent' },
@@ -34,7 +34,7 @@ describe('consent', verifies('gateway:authserver:consent'), () => {
     expect(text).not.toContain('your own computer');
   });
 
-  it('warns where all redirects stay on this computer', async () => {
+  it('warns if all redirects stay on this computer', async () => {
     const { signIn } = await atLogin({ redirect_uris: [callback, 'http://localhost:1/x'] });
     const { text } = await signIn();
     expect(text).toContain('127.0.0.1:7777');
@@ -42,7 +42,7 @@ describe('consent', verifies('gateway:authserver:consent'), () => {
   });
 
   it.each([
-    { name: 'warns where this answer stays on this computer, though others would not', used: callback, warns: true },
+    { name: 'warns if this answer stays on this computer, though others would not', used: callback, warns: true },
     { name: 'does not where this answer leaves it', used: 'https://app.example/callback', warns: false },
   ])('$name', async ({ used, warns }) => {
     const redirect_uris = ['https://app.example/callback', callback];
@@ -52,20 +52,20 @@ describe('consent', verifies('gateway:authserver:consent'), () => {
     expect(text.includes('Any program that runs there can receive the')).toBe(warns);
   });
 
-  it('is asked for each time where a program on this computer asks', async () => {
+  it('is required each time if a program on this computer asks', async () => {
     const { browser, url, signIn } = await atLogin();
     await browser.submit(await signIn(), { action: 'allow' });
     const again = await browser.go(url);
     expect(again.text).toContain('value="allow"');
   });
 
-  it('is remembered for a web client that asks for no more than before', async () => {
+  it('is remembered for a web client that requests no more than before', async () => {
     const { browser, url, signIn } = await atLogin({ redirect_uris: ['https://app.example/callback'] });
     await browser.submit(await signIn(), { action: 'allow' });
     expect((await browser.go(url)).url.searchParams.get('code')).toBeTruthy();
   });
 
-  it('can be given by somebody else than the browser remembers', async () => {
+  it('can be given by another user than the browser remembers', async () => {
     const { browser, signIn } = await atLogin();
     const login = await browser.submit(await signIn('ada'), { action: 'switch' });
     expect(isLogin(login)).toBe(true);
@@ -76,7 +76,7 @@ describe('consent', verifies('gateway:authserver:consent'), () => {
 });
 
 describe('every page', verifies('gateway:authserver:pages'), () => {
-  it('has no script, stands in no frame, is kept nowhere and tells nobody its address', async () => {
+  it('has no script, is not framed, not cached, and sends no referrer', async () => {
     const { page, signIn, browser, setting } = await atLogin();
     const consent = await signIn();
     const trouble = await browser.go(`${setting.origin}/oauth/authorize?client_id=nobody`);
@@ -97,7 +97,7 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
     expect(ended.status).toBe(400);
   });
 
-  it('takes no form without its token, nor with that of another page', async () => {
+  it('rejects a form without its token, or with that of another page', async () => {
     const { browser, page, signIn, setting, client } = await atLogin();
     const other = await browser.go(setting.authorizeUrl(client, challenge()));
     const token = /name="token" value="([^"]*)"/.exec(other.text)?.[1] ?? '';
@@ -111,7 +111,7 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
     expect((await browser.submit(consent, { action: 'allow' })).status).toBe(0);
   });
 
-  it('takes no form that a page of another site has sent, not even to sign somebody in', async () => {
+  it('rejects a form that another site has sent, also for signing in', async () => {
     const setting = await Setting.launch();
     const browser = setting.browser();
     const { url, text } = await browser.go(`${setting.origin}/oauth/sign-in`);
@@ -135,7 +135,7 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
     expect(posted.text).toContain('This sign-in has ended');
   });
 
-  it('sets cookies that scripts cannot read, foreign forms do not carry, and nobody can make', async () => {
+  it('sets cookies that are HttpOnly, SameSite and signed', async () => {
     const { setting, url, page } = await atLogin();
     const response = await fetch(url, { redirect: 'manual' });
     const lines = response.headers.getSetCookie();
@@ -150,14 +150,14 @@ describe('every page', verifies('gateway:authserver:pages'), () => {
 });
 
 describe('signing in', verifies('gateway:authserver:sign-in'), () => {
-  it('tells nothing of which part was wrong', async () => {
+  it('does not reveal which part was wrong', async () => {
     const { signIn } = await atLogin();
     const known = await signIn('ada', 'wrong password');
     const unknown = await signIn('nobody', 'wrong password');
     expect([known.status, unknown.status]).toEqual([400, 400]);
     const shape = (text: string) => text.replace(/value="[^"]*"/g, '');
     expect(shape(known.text)).toBe(shape(unknown.text));
-    expect(known.text).toContain('not right');
+    expect(known.text).toContain('The user name or the password is wrong');
     expect(known.text).not.toContain('wrong password');
   });
 
@@ -173,36 +173,28 @@ describe('signing in', verifies('gateway:authserver:sign-in'), () => {
     expect((await browser.submit(consent, { action: 'allow' })).status).toBe(0);
   });
 
-  it(
-    'leaves a log line for wrong passwords and one for the lockout, without name or password',
-    verifies('gateway:log:refusals'),
-    async () => {
-      const { signIn, setting } = await atLogin();
-      for (let at = 0; at < 5; at += 1) await signIn('ada', `guess ${at}`);
-      await signIn();
-      const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
-      expect(told.map(({ text }) => text)).toEqual([
-        expect.stringContaining('wrong name or password'),
-        expect.stringContaining('too many wrong passwords'),
-      ]);
-      expect(told[0]).toMatchObject({ level: 'warn', facts: { address: '127.0.0.1' } });
-      expect(JSON.stringify(told)).not.toMatch(/guess|ada/);
-    },
-  );
+  it('logs wrong passwords and the lockout, without name or password', verifies('gateway:log:refusals'), async () => {
+    const { signIn, setting } = await atLogin();
+    for (let at = 0; at < 5; at += 1) await signIn('ada', `guess ${at}`);
+    await signIn();
+    const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
+    expect(told.map(({ text }) => text)).toEqual([
+      expect.stringContaining('wrong name or password'),
+      expect.stringContaining('too many wrong passwords'),
+    ]);
+    expect(told[0]).toMatchObject({ level: 'warn', facts: { address: '127.0.0.1' } });
+    expect(JSON.stringify(told)).not.toMatch(/guess|ada/);
+  });
 
-  it(
-    'leaves the same log line on the page that is for signing in alone',
-    verifies('gateway:log:refusals'),
-    async () => {
-      const { browser, setting } = await atLogin();
-      const page = await browser.go(`${setting.origin}/oauth/sign-in`);
-      await browser.submit(page, { name: 'ada', password: 'a guess' });
-      const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
-      expect(told.map(({ text }) => text)).toEqual([expect.stringContaining('wrong name or password')]);
-    },
-  );
+  it('logs the same on the page that is for signing in alone', verifies('gateway:log:refusals'), async () => {
+    const { browser, setting } = await atLogin();
+    const page = await browser.go(`${setting.origin}/oauth/sign-in`);
+    await browser.submit(page, { name: 'ada', password: 'a guess' });
+    const told = setting.gateway.log.filter(({ text }) => text.startsWith('sign-in refused'));
+    expect(told.map(({ text }) => text)).toEqual([expect.stringContaining('wrong name or password')]);
+  });
 
-  it('is over when the user is removed', async () => {
+  it('ends when the user is removed', async () => {
     const { browser, url, signIn, setting } = await atLogin({ redirect_uris: ['https://app.example/callback'] });
     await browser.submit(await signIn(), { action: 'allow' });
     writeFileSync(join(setting.folder, 'users.json'), JSON.stringify({ version: 1, users: [] }));
@@ -210,7 +202,7 @@ describe('signing in', verifies('gateway:authserver:sign-in'), () => {
     await expect.poll(async () => isLogin(await browser.go(url)), { timeout: DEADLINE_MS, interval: 250 }).toBe(true);
   });
 
-  it('for its own sake leads back to a page of ours, and nowhere else', async () => {
+  it('on its own redirects to a page of the gateway, and nowhere else', async () => {
     const setting = await Setting.launch();
     for (const [target, lands] of [
       ['/healthz', '/healthz'],

@@ -1,4 +1,4 @@
-/** What an SDK client wants to know of its host, and somebody at the browser who agrees to everything. */
+/** The OAuth provider of an SDK client, and a user at a browser who consents to everything. */
 import { callback, type Setting } from './setting.ts';
 
 export interface Saved {

@@ -30,7 +30,7 @@ function workplace() {
   return { folder, env, run };
 }
 
-it('leads from nothing to a connected client', {
+it('leads from an empty folder to a connected client', {
   ...verifies('gateway:authserver:recipe', 'gateway:authserver:users'),
   timeout: 60_000,
 }, async () => {

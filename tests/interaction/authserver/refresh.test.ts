@@ -13,7 +13,7 @@ const told = ({ status, json }: { status: number; json: { error?: string } }) =>
 const grant = { status: 400, error: 'invalid_grant' };
 
 describe('a refresh token', verifies('gateway:authserver:refresh'), () => {
-  it('gives a token for the same endpoint and the same scope, and a successor', async () => {
+  it('returns a token for the same endpoint and the same scope, and a new refresh token', async () => {
     const setting = await Setting.launch({ identity: { scopes: { required: ['mcp:use'] } } });
     const resource = `${setting.origin}/servers/b/mcp`;
     const { client, access, refresh } = await setting.tokens({ resource, scope: 'mcp:use mcp' });
@@ -27,7 +27,7 @@ describe('a refresh token', verifies('gateway:authserver:refresh'), () => {
     }
   });
 
-  it('ends the whole grant when it comes a second time', async () => {
+  it('revokes the whole grant when it is replayed', async () => {
     const setting = await Setting.launch();
     const { client, refresh } = await setting.tokens();
     const { json } = await setting.refresh(client, refresh);
@@ -52,7 +52,7 @@ describe('a refresh token', verifies('gateway:authserver:refresh'), () => {
     expect(told(await setting.refresh(await setting.register(), refresh))).toEqual(grant);
   });
 
-  it('is not given to a client that did not ask to have them', async () => {
+  it('is not issued to a client that did not request it', async () => {
     const setting = await Setting.launch();
     const { refresh } = await setting.tokens({}, { grant_types: ['authorization_code'] });
     expect(refresh).toBeUndefined();

@@ -98,7 +98,7 @@ describe('a registration', () => {
     { name: 'a symmetric key', body: { redirect_uris: [good[0]], jwks: { keys: [{ kty: 'oct', k: 'x' }] } } },
     { name: 'an implicit grant alone', body: { redirect_uris: [good[0]], response_types: ['token'] } },
   ];
-  it.each(faulty)('with $name is refused by name', verifies('hosting:auth:as:register-error-response'), async (it) => {
+  it.each(faulty)('with $name is rejected by name', verifies('hosting:auth:as:register-error-response'), async (it) => {
     const setting = await Setting.launch();
     const { status, json } = await setting.post('/oauth/register', it.body);
     expect({ status, error: json.error }).toEqual({ status: 400, error: 'invalid_client_metadata' });
@@ -108,7 +108,7 @@ describe('a registration', () => {
     { name: 'no JSON', body: '{' },
     { name: 'a list', body: '[]' },
     { name: 'null', body: 'null' },
-  ])('that is $name is refused by name', verifies('hosting:auth:as:register-error-response'), async ({ body }) => {
+  ])('that is $name is rejected by name', verifies('hosting:auth:as:register-error-response'), async ({ body }) => {
     const setting = await Setting.launch();
     const { status, json } = await setting.post('/oauth/register', body);
     expect({ status, error: json.error }).toEqual({ status: 400, error: 'invalid_request' });

@@ -12,7 +12,7 @@ const done = [{ type: 'text', text: 'done' }];
 const self = { name: 'sdk-client', version: '1.0.0' };
 
 describe('the SDK', verifies('gateway:authserver:flow'), () => {
-  it('v2 finds the server, registers, has the person agree, and gets in', async () => {
+  it('v2 finds the server, registers, lets the user consent, and is authorized', async () => {
     const setting = await Setting.launch();
     const person = new Person(setting);
     const url = new URL(setting.gateway.url());
@@ -33,7 +33,7 @@ describe('the SDK', verifies('gateway:authserver:flow'), () => {
     expect(person.saved?.refresh_token).toBeTypeOf('string');
   });
 
-  it('v2 refreshes by itself when the token is no longer good', async () => {
+  it('v2 refreshes by itself when the token has expired', async () => {
     const setting = await Setting.launch();
     const person = new Person(setting);
     const url = new URL(setting.gateway.url());

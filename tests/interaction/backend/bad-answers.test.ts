@@ -1,4 +1,6 @@
-/** HTTP backends whose answer to a request is none, belongs to nobody, or never ends: the client hears of it at once. */
+/**
+ * HTTP backends whose answer to a request is none, belongs to nobody, or never ends: the client hears of it at once.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { refusal, result, text } from '../harness/behind.ts';
@@ -82,7 +84,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect(count(pair.gateway, 'backend.noise.unknown_id')).toBe(1);
   });
 
-  it('an answer to nothing is dropped and counted', verifies('gateway:backend:unknown-response'), async () => {
+  it('a response without a request is dropped and counted', verifies('gateway:backend:unknown-response'), async () => {
     const pair = await pairOf(era, {
       'tools/call': (turn) => {
         const { id } = turn.message;
@@ -102,7 +104,7 @@ describe.each(eras)('in the %s era', (era) => {
   });
 
   it(
-    'an event that never ends fails its call, and the backend is let go',
+    'an event that never ends fails its call, and the connection is closed',
     verifies('gateway:backend:oversized-event'),
     async () => {
       const chunk = 'x'.repeat(1024);

@@ -12,7 +12,7 @@ import { connectLegacy, eras, initialize } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script } from '../harness/http-backend.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
-import { type Door, doorTo } from './door.ts';
+import { type BreakableBackend, breakable } from './breakable-backend.ts';
 import { answered, type Caller, caller, ended, leftAlone, timedOut, unavailable } from './setup.ts';
 
 /** So long that no look comes before the test says so. */
@@ -48,60 +48,62 @@ async function before(backend: object, more: object = {}): Promise<Watched> {
   };
 }
 
-async function behindDoor(era: (typeof eras)[number]): Promise<Watched & { door: Door; client: Caller }> {
+async function startBreakable(
+  era: (typeof eras)[number],
+): Promise<Watched & { link: BreakableBackend; client: Caller }> {
   const backend = era === 'modern' ? await modernBackend(script) : await legacyBackend(script);
-  const door = await doorTo(backend);
-  const watched = await before({ url: door.url });
+  const link = await breakable(backend);
+  const watched = await before({ url: link.url });
   const client = await caller(era, watched.gateway.url('b'));
   expect(answered(await client.ask(0, 'prompts/get', asked))).toMatchObject(result(0, prompt));
-  return { ...watched, door, client };
+  return { ...watched, link, client };
 }
 
 const get = async (client: Caller, id: number) => answered(await client.ask(id, 'prompts/get', asked));
 
 describe.each(eras)('a %s backend over HTTP', stopped, (era) => {
   it('that was killed is not even tried any more, and is served again once it is back', async () => {
-    const { clock, door, client, states, became } = await behindDoor(era);
-    await door.shut();
+    const { clock, link, client, states, became } = await startBreakable(era);
+    await link.shut();
     for (const id of [1, 2, 3]) expect(await get(client, id)).toEqual(refusal({ ...unavailable, id }));
     expect(states).toEqual(['ready', 'down']);
     expect(await get(client, 4)).toEqual(refusal({ ...leftAlone, id: 4 }));
     // Even one that is there again is left alone until it was looked at.
-    await door.open();
+    await link.open();
     for (const id of [5, 6]) expect(await get(client, id)).toEqual(refusal({ ...leftAlone, id }));
-    expect(door.connections).toBe(0);
+    expect(link.connections).toBe(0);
     clock.leap(pauseMs);
     await became('ready');
     expect(await get(client, 7)).toMatchObject(result(7, prompt));
     expect(states).toEqual(['ready', 'down', 'ready']);
   });
 
-  it('is found to be away after one call that did not reach it, though nobody calls again', async () => {
-    const { clock, door, client, became } = await behindDoor(era);
-    await door.shut();
+  it('is found to be down after one call that did not reach it, without another call', async () => {
+    const { clock, link, client, became } = await startBreakable(era);
+    await link.shut();
     expect(await get(client, 1)).toEqual(refusal({ ...unavailable, id: 1 }));
     clock.leap(pauseMs);
     await became('down');
   });
 
-  it('that stalls costs one call its time, and the next ones nothing', async () => {
-    const { clock, door, client, states, became } = await behindDoor(era);
-    door.stall();
-    const { bytes } = door;
+  it('that stalls costs one call its timeout, and the next ones nothing', async () => {
+    const { clock, link, client, states, became } = await startBreakable(era);
+    link.stall();
+    const { bytes } = link;
     const stalling = get(client, 1);
-    await until(() => door.bytes > bytes, 'the call came to the door');
+    await until(() => link.bytes > bytes, 'the call came to the link');
     clock.leap(limits.firstByteMs + 1_000);
     expect(await stalling).toEqual(refusal({ ...timedOut('firstByteMs'), id: 1 }));
-    const afterwards = door.bytes;
+    const afterwards = link.bytes;
     clock.leap(pauseMs);
-    await until(() => door.bytes > afterwards, 'the backend is looked at');
+    await until(() => link.bytes > afterwards, 'the backend is looked at');
     clock.leap(limits.probeMs);
     await became('down');
-    const seen = door.bytes;
+    const seen = link.bytes;
     const refused = { ...leftAlone, message: expect.stringMatching(/^Backend timed out/) };
     for (const id of [2, 3]) expect(await get(client, id)).toEqual(refusal({ ...refused, id }));
-    expect(door.bytes).toBe(seen);
-    await door.open();
+    expect(link.bytes).toBe(seen);
+    await link.open();
     clock.leap(pauseMs);
     await became('ready');
     expect(await get(client, 4)).toMatchObject(result(4, prompt));
@@ -109,17 +111,17 @@ describe.each(eras)('a %s backend over HTTP', stopped, (era) => {
   });
 });
 
-describe('a backend that was never there', stopped, () => {
-  it('is told apart at once, by the probe alone, and is served once it is there', async () => {
+describe('a backend that was never up', stopped, () => {
+  it('is found to be down by the probe alone, and is served once it is up', async () => {
     const backend = await legacyBackend({ ...script, 'tools/call': (turn) => turn.result(text('done')) });
-    const door = await doorTo(backend);
-    await door.shut();
-    const { gateway, clock, became } = await before({ url: door.url });
+    const link = await breakable(backend);
+    await link.shut();
+    const { gateway, clock, became } = await before({ url: link.url });
     const begin = async () => (await send(gateway.url('b'), { body: initialize() })).json();
     expect(await begin()).toEqual(refusal({ ...unavailable, id: 'init' }));
-    await door.open();
+    await link.open();
     expect(await begin()).toEqual(refusal({ ...leftAlone, id: 'init' }));
-    expect(door.connections).toBe(0);
+    expect(link.connections).toBe(0);
     clock.leap(pauseMs);
     await became('ready');
     const client = await connectLegacy(gateway.url('b'));
@@ -157,7 +159,7 @@ describe('a stdio backend whose program exits at once', verifies('gateway:backen
     };
   }
 
-  it('is not started for anybody once that is known, and is served once it is mended', async () => {
+  it('is not started again once that is known, and is served once it is fixed', async () => {
     const { config, starts, mend } = await broken();
     const { gateway, clock, states, became } = await before(config, patient);
     const begin = async () => (await send(gateway.url('b'), { body: initialize() })).json();

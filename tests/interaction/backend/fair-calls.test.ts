@@ -108,7 +108,7 @@ const called = (mark: string) => request(mark, 'tools/call', { name: 'work', arg
 
 describe.each(kindNames)('%s', (kind) => {
   it(
-    'may all be one principal’s; another one that comes takes a place in the queue, and is served in turn',
+    'may all be used by one principal; another principal takes a place in the queue, and is served fairly',
     verifies('gateway:backend:fair-calls'),
     async () => {
       const { waiting, keys, url } = await shared(kind);
@@ -137,7 +137,7 @@ describe.each(kindNames)('%s', (kind) => {
     },
   );
 
-  it('is not waited for by calls whose session has ended', verifies('gateway:backend:queue-left'), async () => {
+  it('are not held by calls whose session has ended', verifies('gateway:backend:queue-left'), async () => {
     const { waiting, keys, url } = await shared(kind, { sseAfterMs: 0 });
     const [staying, leaving] = [await connectLegacy(url, {}, keys.alice), await connectLegacy(url, {}, keys.alice)];
     const held = [await staying.stream(called('a1')), await staying.stream(called('a2'))];
@@ -174,7 +174,7 @@ describe.each(kindNames)('%s', (kind) => {
   });
 });
 
-it('a JSON-RPC service is shared in turn', verifies('gateway:backend:fair-calls'), async () => {
+it('a JSON-RPC service is shared fairly', verifies('gateway:backend:fair-calls'), async () => {
   const waiting: Waiting[] = [];
   const service = await launchService(({ text: body, response }) => {
     const { id, params } = JSON.parse(body);
@@ -214,7 +214,7 @@ it('a JSON-RPC service is shared in turn', verifies('gateway:backend:fair-calls'
 });
 
 it(
-  'requests of one connection beyond the limit are refused, and those before them are served',
+  'requests of one connection beyond the limit are rejected, and those before them are served',
   verifies('gateway:front:pipelining'),
   async () => {
     const backend = await modernBackend({

@@ -1,6 +1,6 @@
 /**
- * A backend that comes and goes: how many of the calls that come while it is up are served. Time is moved by the test, a
- * little with every call, so that only counts matter.
+ * A backend that comes and goes: how many of the calls that come while it is up are served. Time is moved by the test,
+ * a little with every call, so that only counts matter.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -12,17 +12,19 @@ import { connectLegacy, eras, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script } from '../harness/http-backend.ts';
 import { legacyProcess, modernProcess, type StdioScript } from '../harness/stdio-backend.ts';
-import { type Door, doorTo } from './door.ts';
+import { type BreakableBackend, breakable } from './breakable-backend.ts';
 import { answered, type Caller, caller } from './setup.ts';
 
 const STEP_MS = 100;
 const script: Script = { 'tools/call': (turn) => turn.result({ resultType: 'complete', ...text('done') }) };
 
-async function behindDoor(era: (typeof eras)[number]): Promise<{ clock: LeapClock; door: Door; client: Caller }> {
+async function startBreakable(
+  era: (typeof eras)[number],
+): Promise<{ clock: LeapClock; link: BreakableBackend; client: Caller }> {
   const clock = new LeapClock();
-  const door = await doorTo(await (era === 'modern' ? modernBackend : legacyBackend)(script));
-  const gateway = await startGateway({ backends: { b: { url: door.url } } }, { clock });
-  return { clock, door, client: await caller(era, gateway.url('b')) };
+  const link = await breakable(await (era === 'modern' ? modernBackend : legacyBackend)(script));
+  const gateway = await startGateway({ backends: { b: { url: link.url } } }, { clock });
+  return { clock, link, client: await caller(era, gateway.url('b')) };
 }
 
 /** So many calls, one after the other: how many of them were served. */
@@ -41,39 +43,42 @@ describe.each(eras)('a %s backend over HTTP that flaps', verifies('gateway:backe
     { name: 'gaps until it counts as down', up: 20, down: 5 },
     { name: 'gaps of several looks', up: 60, down: 20 },
   ])('serves most of the calls that come while it is up, round after round: $name', async ({ up, down }) => {
-    const { clock, door, client } = await behindDoor(era);
+    const { clock, link, client } = await startBreakable(era);
     const rounds: number[] = [];
     for (let round = 0; round < 8; round++) {
       rounds.push(await served(clock, client, up));
-      await door.shut();
+      await link.shut();
       expect(await served(clock, client, down)).toBe(0);
-      await door.open();
+      await link.open();
     }
     expect(rounds[0]).toBe(up);
     // The last rounds are no worse than the first ones: a pause that grew is over with the first answer.
     for (const count of rounds) expect(count).toBeGreaterThan(up / 2);
   });
 
-  it('is up and down in turn: many of the calls that find it up are served', async () => {
-    const { clock, door, client } = await behindDoor(era);
+  it('serves many of the calls that arrive while it is up', async () => {
+    const { clock, link, client } = await startBreakable(era);
     let count = 0;
     const rounds = 60;
     for (let round = 0; round < rounds; round++) {
       count += await served(clock, client, 1);
-      await door.shut();
+      await link.shut();
       await served(clock, client, 1);
-      await door.open();
+      await link.open();
     }
     // Nearly all, unless a look falls into a gap: that costs a pause, and how often it does is up to the machine.
     expect(count).toBeGreaterThan(rounds / 4);
   });
 });
 
-/** One process serves everybody, so that a caller who makes it crash takes the calls along that run there: and no others. */
+/**
+ * One process serves everybody, so that a caller who makes it crash takes the calls along that run there: and no
+ * others.
+ */
 describe.each([
   { name: 'a modern process', era: 'modern' },
   { name: 'a shared legacy process', era: 'legacy' },
-] as const)('$name that one caller makes crash again and again', ({ era }) => {
+] as const)('$name that one caller crashes repeatedly', ({ era }) => {
   it('serves the calls of another after the shortest pause', verifies('gateway:backend:flapping-served'), async () => {
     const clock = new LeapClock();
     const crashing: StdioScript = {

@@ -54,7 +54,7 @@ describe('a stream that floods each time it is opened', () => {
   );
 
   it(
-    'is opened at longer and longer pauses where it stands alone, and at once when it stood without a flood',
+    'is reopened with backoff if it is alone, and immediately after a period without a flood',
     verifies('gateway:backend:flood-backs-off'),
     async () => {
       const clock = new LeapClock();
@@ -90,7 +90,7 @@ describe('a stream that floods each time it is opened', () => {
   );
 
   it(
-    'is told of what it missed once it stands, though it was noisy for a moment before',
+    'is notified of missed changes once it is open, though it was noisy before',
     verifies('gateway:backend:flood-backs-off'),
     async () => {
       const clock = new LeapClock();
@@ -150,7 +150,7 @@ describe('a stream that floods each time it is opened', () => {
   );
 });
 
-describe('what comes behind a flood', () => {
+describe('messages after a flood', () => {
   it('in the same chunk is not handed on', verifies('gateway:backend:flood-ended'), async () => {
     const backend = await legacyBackend({ 'tools/call': (turn) => turn.result(done) });
     const gateway = await startGateway({ backends: { noisy: { url: backend.url } }, limits: atOnce });

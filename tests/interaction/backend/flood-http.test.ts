@@ -1,4 +1,6 @@
-/** An HTTP backend that fills a stream with what belongs to no call: it is paused, then ended, and others are served. */
+/**
+ * An HTTP backend that fills a stream with what belongs to no call: it is paused, then ended, and others are served.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -160,7 +162,7 @@ const kinds: readonly Kind[] = [
 
 describe.each(places)('a backend that floods $name', ({ era, open }) => {
   it.each(kinds)(
-    'with $name is paused, then ended by name, while another backend is served',
+    'with $name is paused, then closed by name, while another backend is served',
     verifies('gateway:backend:flood-paused', 'gateway:backend:flood-ended'),
     async ({ bytes, read }) => {
       const { gateway, clock, other, write, ended } = await open();
@@ -185,7 +187,7 @@ describe.each(places)('a backend that floods $name', ({ era, open }) => {
 });
 
 it.each(places)(
-  'a comment on $name counts once, and not again for the line that ends it',
+  'a comment on $name counts once, and not again for the line break that ends it',
   verifies('gateway:backend:flood-paused'),
   async ({ open }) => {
     const { gateway, clock, write } = await open();
@@ -200,7 +202,7 @@ it.each(places)(
 
 describe.each(eras)('a %s call', (era) => {
   it(
-    'whose stream floods within one period alone is answered after it',
+    'whose stream floods within one period only is answered after it',
     verifies('gateway:backend:flood-paused'),
     async () => {
       const noise = event(result('unknown', {})).repeat(2 * BUDGET);
@@ -276,7 +278,7 @@ describe.each(eras)('a %s call', (era) => {
 
 describe('many streams of a backend', () => {
   it(
-    'that flood together, each within its budget, are paused together, and none is ended',
+    'that flood together, each within its budget, are paused together, and none is closed',
     verifies('gateway:backend:flood-paused'),
     async () => {
       const together = 20 * BUDGET;

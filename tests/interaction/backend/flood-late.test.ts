@@ -1,4 +1,7 @@
-/** What still comes of calls that were cancelled: a backend may be done before it hears of it. It is dropped, and is no flood. */
+/**
+ * What still comes of calls that were cancelled: a backend may be done before it hears of it. It is dropped, and is no
+ * flood.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { call, cancelled, notification, refusal, result, text } from '../harness/behind.ts';

@@ -1,4 +1,7 @@
-/** Pipes and streams of one backend: those that flood use up what all of them share, and the others are heard all the same. */
+/**
+ * Pipes and streams of one backend: those that flood use up what all of them share, and the others are heard all the
+ * same.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -74,9 +77,9 @@ const places = [
   },
 ] satisfies readonly { readonly name: string; readonly era: Era; open(): Promise<Opened> }[];
 
-describe.each(places)('where two of the $name spend what a backend has', ({ era, open }) => {
+describe.each(places)('when two of the $name use up the budget of a backend', ({ era, open }) => {
   it(
-    'a third that says little is heard at once, and paused only above its share',
+    'a third that sends little is read immediately, and paused only above its share',
     verifies('gateway:backend:flood-spares-quiet'),
     async () => {
       const clock = new LeapClock();

@@ -142,7 +142,7 @@ describe.each(eras)('a %s process', (era) => {
     },
   );
 
-  it('that floods within one period alone goes on after it', verifies('gateway:backend:flood-paused'), async () => {
+  it('that floods within one period only continues after it', verifies('gateway:backend:flood-paused'), async () => {
     const { clock, noisy, gateway, calls } = await start({});
     await served(calls.noisy, done);
     const { process } = noisy.of('tools/call')[0] ?? {};
@@ -195,7 +195,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 });
 
-describe('a process that writes only what belongs to no call', () => {
+describe('a process that writes only messages without a call', () => {
   it.each([
     { name: 'noise', print: 'noise\n', read: (gateway: TestGateway) => count(gateway, 'backend.noise.stdout') },
     {

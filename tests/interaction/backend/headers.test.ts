@@ -49,7 +49,7 @@ async function wholeSession() {
 
 describe('a legacy backend', () => {
   it(
-    'is told the session and its revision with everything after initialize, and the configured headers with everything',
+    'gets session and revision with every request after initialize, and the configured headers always',
     verifies(
       'client-transport:http:session-stored',
       'client-transport:http:protocol-version-header',
@@ -81,7 +81,7 @@ describe('a legacy backend', () => {
   );
 
   it(
-    'is told the revision that it agreed on with this client, whatever others agreed on',
+    'gets the revision that it negotiated with this client, whatever others negotiated',
     verifies('client-transport:http:protocol-version-stored'),
     async () => {
       const older = await legacyBackend(echo, { revision: '2025-06-18' });
@@ -111,7 +111,7 @@ describe('a legacy backend', () => {
 
 describe('a modern backend', () => {
   it(
-    'is told revision, method and name as the body has them, and the configured headers',
+    'gets revision, method and name as in the body, and the configured headers',
     verifies(
       'client-transport:http:body-derived-headers',
       'client-transport:http:protocol-version-header',
@@ -202,7 +202,7 @@ describe('a modern backend', () => {
   );
 
   it(
-    'gets POSTs alone, and no session id that it gave comes back',
+    'gets only POSTs, and never the session id that it sent',
     verifies('client-transport:http:stateless-ignores-session-id'),
     async () => {
       const backend = await modernBackend({

@@ -1,6 +1,6 @@
 /**
- * Servers ask on their standalone stream from within a tool, too, and what they say there while nobody listens is lost. The
- * first call of a session therefore waits for the stream, if it may ask; and not for ever.
+ * Servers ask on their standalone stream from within a tool, too, and what they say there while nobody listens is lost.
+ * The first call of a session therefore waits for the stream, if it may ask; and not for ever.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -55,7 +55,7 @@ async function behind(clock: LeapClock) {
 describe('the first call of a session', verifies('gateway:bridge:ask-attribution'), () => {
   const capabilities = { elicitation: {} };
 
-  it('goes out when the standalone stream is open, so that its question is heard', async () => {
+  it('is sent once the standalone stream is open, so that its server request arrives', async () => {
     const { url, backend, asked, answer } = await behind(new Patient());
     const call = begin(url, tool(capabilities));
     await asked();
@@ -70,7 +70,7 @@ describe('the first call of a session', verifies('gateway:bridge:ask-attribution
     expect(Object.values<Json>(inputRequests)).toEqual([{ method: 'elicitation/create', params: form }]);
   });
 
-  it('goes out without a stream that takes too long', async () => {
+  it('is sent without a stream that takes too long', async () => {
     const { url, asked, clock } = await behind(new LeapClock());
     const call = begin(url, tool(capabilities));
     await asked();
@@ -80,7 +80,7 @@ describe('the first call of a session', verifies('gateway:bridge:ask-attribution
     expect(JSON.parse(response.text()).result.content).toEqual([{ type: 'text', text: 'nobody listens' }]);
   });
 
-  it('goes out at once where nobody could answer', async () => {
+  it('is sent immediately if the client can answer no server request', async () => {
     const { url } = await behind(new Patient());
     const response = await send(url, tool({}));
     expect(response.json().result.content).toEqual([{ type: 'text', text: 'nobody listens' }]);

@@ -21,8 +21,8 @@ const asks = [
 ];
 
 /**
- * A process that serves the era of its first message and refuses the other, as the official SDKs do. In the legacy era its
- * tool elicits, samples and logs; in the modern one it has no way to do so.
+ * A process that serves the era of its first message and refuses the other, as the official SDKs do. In the legacy era
+ * its tool elicits, samples and logs; in the modern one it has no way to do so.
  */
 function dualProcess(script: StdioScript = {}): Promise<StdioBackend> {
   const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
@@ -97,7 +97,7 @@ describe(
       expect(await callAnswering(client, tools[0].name)).toEqual(everything);
     });
 
-    it('tells a legacy client the capabilities, info and instructions of its legacy half', async () => {
+    it('gives a legacy client the capabilities, info and instructions of its legacy half', async () => {
       const half = {
         capabilities: { tools: { listChanged: true }, logging: {} },
         serverInfo: { name: 'half', version: '1.0.0' },
@@ -133,7 +133,7 @@ describe(
       expect(await callAnswering(client, 'work')).toEqual(everything);
     });
 
-    it('goes on serving modern clients with its modern half, in one process', async () => {
+    it('continues to serve modern clients with its modern half, in one process', async () => {
       const backend = await dualProcess();
       const gateway = await before(backend);
       await connectLegacy(gateway.url('b'), { capabilities });
@@ -144,7 +144,7 @@ describe(
       expect(new Set(backend.of('tools/call').map(({ process }) => process.pid)).size).toBe(1);
     });
 
-    it('is not started a second time before a legacy client comes', async () => {
+    it('is not started a second time before a legacy client connects', async () => {
       const backend = await dualProcess();
       const gateway = await before(backend);
       await send(gateway.url('b'), modern({ method: 'tools/call', params: { name: 'work' } }));
@@ -158,7 +158,7 @@ describe('a stdio backend of the modern era alone', verifies('gateway:backend:le
     { name: 'refuses', initialize: (turn) => turn.error(-32601, 'Method not found') },
     { name: 'ends on', initialize: (turn) => turn.process.exit(1) },
   ];
-  it.each(refusals)('that $name initialize is asked once, and serves every legacy client', async ({ initialize }) => {
+  it.each(refusals)('that $name initialize is probed once, and serves every legacy client', async ({ initialize }) => {
     const backend = await dualProcess({ initialize });
     const gateway = await before(backend);
     for (const id of [1, 2]) {
@@ -222,7 +222,7 @@ describe('an HTTP backend that is slow to answer initialize', verifies('gateway:
     }, 'all are known to speak both eras');
   });
 
-  it('is asked again with the first legacy session, which its legacy half serves', async () => {
+  it('is probed again with the first legacy session, which its legacy half serves', async () => {
     const clock = new LeapClock();
     const held: Turn[] = [];
     const server = await slowServer(held);
@@ -248,7 +248,7 @@ describe('an HTTP backend that is slow to answer initialize', verifies('gateway:
     expect((await client.post(call(1))).json()).toEqual(result(1, text('legacy')));
   });
 
-  it('serves legacy sessions with its modern half for as long as it says nothing', async () => {
+  it('serves legacy sessions with its modern half until initialize is answered', async () => {
     const clock = new LeapClock();
     const held: Turn[] = [];
     const server = await slowServer(held);
@@ -272,7 +272,7 @@ describe('an HTTP backend that is slow to answer initialize', verifies('gateway:
     { name: '503', answer: (turn) => turn.raw(503, {}) },
     { name: 'a cut connection', answer: (turn) => turn.cut() },
   ];
-  it.each(nothing)('is asked again where initialize got $name', async ({ answer }) => {
+  it.each(nothing)('is probed again if initialize got $name', async ({ answer }) => {
     let asked = 0;
     const server = await slowServer([], { initialize: (turn) => (++asked === 1 ? answer(turn) : agree(turn)) });
     const gateway = await startGateway({ backends: { b: { url: server.url } } });
@@ -280,7 +280,7 @@ describe('an HTTP backend that is slow to answer initialize', verifies('gateway:
     expect((await client.post(call(1))).json()).toEqual(result(1, text('legacy')));
   });
 
-  it('that refuses initialize is asked once', async () => {
+  it('that rejects initialize is probed once', async () => {
     const server = await slowServer([], { initialize: (turn) => turn.error(-32601, 'Method not found', {}, 404) });
     const gateway = await startGateway({ backends: { b: { url: server.url } } });
     const client = await connectLegacy(gateway.url('b'));

@@ -42,26 +42,34 @@ describe('a backend that cannot be connected to in time', verifies('gateway:back
 describe.each(eras)('a %s backend', (era) => {
   const done = { ...(era === 'modern' && { resultType: 'complete' }), ...text('done') };
 
-  it('that takes a call and says nothing fails it in time', verifies('gateway:backend:limit-first-byte'), async () => {
-    const clock = new LeapClock();
-    const held = new Held();
-    const pair = await pairOf(era, { 'tools/call': held.take }, { ports: { clock }, limits: { firstByteMs: 40_000 } });
-    const running = pair.ask(1);
-    const turn = await held.nth(1);
-    clock.leap(39_000);
-    const other = pair.ask(2);
-    (await held.nth(2)).result(done);
-    expect(answered(await other)).toEqual(result(2, done));
-    clock.leap(1_000 + SWEEP_MS);
-    expect(answered(await running)).toEqual(refusal({ ...timedOut('firstByteMs'), id: 1 }));
-    await turn.closed;
-    if (era === 'legacy') {
-      const frame = await pair.backend.arrival('notifications/cancelled');
-      expect(frame.message.params.requestId).toBe(turn.message.id);
-    }
-  });
+  it(
+    'that accepts a call and does not answer fails it in time',
+    verifies('gateway:backend:limit-first-byte'),
+    async () => {
+      const clock = new LeapClock();
+      const held = new Held();
+      const pair = await pairOf(
+        era,
+        { 'tools/call': held.take },
+        { ports: { clock }, limits: { firstByteMs: 40_000 } },
+      );
+      const running = pair.ask(1);
+      const turn = await held.nth(1);
+      clock.leap(39_000);
+      const other = pair.ask(2);
+      (await held.nth(2)).result(done);
+      expect(answered(await other)).toEqual(result(2, done));
+      clock.leap(1_000 + SWEEP_MS);
+      expect(answered(await running)).toEqual(refusal({ ...timedOut('firstByteMs'), id: 1 }));
+      await turn.closed;
+      if (era === 'legacy') {
+        const frame = await pair.backend.arrival('notifications/cancelled');
+        expect(frame.message.params.requestId).toBe(turn.message.id);
+      }
+    },
+  );
 
-  it('that falls silent in the middle fails its call in time', verifies('gateway:backend:limit-idle'), async () => {
+  it('that stops sending in the middle fails its call in time', verifies('gateway:backend:limit-idle'), async () => {
     const clock = new LeapClock();
     const held = new Held();
     const pair = await pairOf(
@@ -87,7 +95,7 @@ describe.each(eras)('a %s backend', (era) => {
   });
 
   it(
-    'that keeps its stream alive with comments is not silent',
+    'that keeps its stream alive with comments does not time out',
     verifies('gateway:backend:limit-first-byte', 'gateway:backend:limit-idle'),
     async () => {
       const clock = new LeapClock();
@@ -110,7 +118,7 @@ describe.each(eras)('a %s backend', (era) => {
     },
   );
 
-  it('that never comes to an end fails its call in time', verifies('gateway:backend:long-lived-exempt'), async () => {
+  it('that never finishes fails its call in time', verifies('gateway:backend:long-lived-exempt'), async () => {
     const clock = new LeapClock();
     const held = new Held();
     const pair = await pairOf(
@@ -132,7 +140,7 @@ describe.each(eras)('a %s backend', (era) => {
   });
 });
 
-describe('a request that lives as long as somebody listens', verifies('gateway:backend:long-lived-exempt'), () => {
+describe('a request without a timeout while its client listens', verifies('gateway:backend:long-lived-exempt'), () => {
   it('has neither a total limit nor one of silence', async () => {
     const clock = new LeapClock();
     const held = new Held();
@@ -168,7 +176,7 @@ describe('a request that lives as long as somebody listens', verifies('gateway:b
 });
 
 describe('a limit', verifies('gateway:backend:limit-first-byte'), () => {
-  it('that one call exceeds is nothing to the backend’s other clients', async () => {
+  it('that one call exceeds does not affect other clients of the backend', async () => {
     const clock = new LeapClock();
     const held = new Held();
     const pair = await pairOf(

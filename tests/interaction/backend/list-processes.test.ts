@@ -89,7 +89,7 @@ describe.each(places)('at $kind', ({ path, tool }) => {
   );
 
   it(
-    'a change that the shared process tells reaches every session that shares it',
+    'a list change of the shared process reaches every session that shares it',
     verifies('gateway:backend:list-process-changes'),
     async () => {
       const backend = await legacyProcess(script, tools);
@@ -109,7 +109,7 @@ describe.each(places)('at $kind', ({ path, tool }) => {
   );
 
   it(
-    'a hundred sessions that list and are gone without a word are all served, and no process is started for them',
+    'a hundred sessions that list and disconnect without DELETE are served, and start no process',
     verifies('gateway:backend:list-process'),
     async () => {
       const backend = await legacyProcess(script, tools);
@@ -144,7 +144,7 @@ describe.each(places)('at $kind', ({ path, tool }) => {
 });
 
 it(
-  'the first list of a session asks each of 37 servers once, and starts none',
+  'the first list of a session sends one request to each of 37 servers, and starts none',
   verifies('gateway:backend:list-process'),
   async () => {
     const backends = await Promise.all(Array.from({ length: 37 }, () => legacyProcess(script, tools)));
@@ -162,12 +162,22 @@ it(
 );
 
 it(
-  'a list that a server is slow to give is partial within the configured wait, and the client is told when it is there',
+  'a list that a server is slow to send is partial after the configured wait, and its arrival is notified',
   verifies('gateway:catalog:late-list'),
   async () => {
     const clock = new LeapClock();
     const slow = await legacyProcess({ ...script, 'tools/list': () => undefined }, tools);
-    const quick = await legacyProcess(script, tools);
+    // The pipe keeps the order: when the gateway has answered the ping, it has read the list.
+    const quick = await legacyProcess(
+      {
+        ...script,
+        'tools/list': (turn) => {
+          script['tools/list']?.(turn);
+          turn.process.say(request('listed', 'ping'));
+        },
+      },
+      tools,
+    );
     const entry = ({ command, args }: StdioBackend) => ({ command, args });
     const gateway = await startGateway(
       { backends: { slow: entry(slow), quick: entry(quick) }, limits: { listWaitMs: 2_000 } },
@@ -177,8 +187,8 @@ it(
     const stream = await client.listen();
     const listing = client.post(request(1, 'tools/list'));
     const asked = await slow.arrival('tools/list');
-    await quick.arrival('tools/list');
-    await client.post(request(9, 'ping'));
+    const answered = () => quick.processes.some(({ received }) => received.some(({ id }) => id === 'listed'));
+    await until(answered, 'the gateway has read the list of the quick server');
     clock.leap(2_000);
     expect(namesIn(await listing)).toEqual(['quick__work']);
     asked.result({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] });
@@ -210,7 +220,7 @@ describe('a pool whose processes have all served a call', verifies('gateway:back
     expect((await first.post(call(3))).json()).toEqual(result(3, text(String(pid))));
   });
 
-  it('gives up an idle one where the config says that nothing is kept, and its session goes on', async () => {
+  it('ends an idle one if the config keeps none, and its session continues', async () => {
     const backend = await legacyProcess(script, tools);
     const gateway = await startBeforeProcess(backend, { backend: { maxProcesses: 1, state: 'none' } });
     const [first, second] = [await connectLegacy(gateway.url('b')), await connectLegacy(gateway.url('b'))];

@@ -1,4 +1,7 @@
-/** Legacy HTTP backends that forget a session: its one client is told, a pooled session is opened anew, and no call runs twice. */
+/**
+ * Legacy HTTP backends that forget a session: its one client is told, a pooled session is opened anew, and no call runs
+ * twice.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import {
@@ -60,7 +63,7 @@ describe.each(ways)('a session of one client, forgotten $name', ({ forget }) => 
   );
 
   it(
-    'is opened anew where it belonged to nobody, without the old id, and what may be repeated is repeated',
+    'is opened anew if it was shared, without the old id, and repeatable requests are repeated',
     verifies('gateway:backend:session-reopened', 'client-transport:http:session-404-reinitialize'),
     async () => {
       const forgotten = new Set<string>();
@@ -104,7 +107,7 @@ describe('a pooled session', () => {
   );
 
   it(
-    'takes a call that the backend refused to look at again in a new one',
+    'repeats a call that the backend rejected unread in a new session',
     verifies('gateway:backend:session-reopened'),
     async () => {
       let calls = 0;

@@ -1,4 +1,6 @@
-/** More sessions than a backend may have streams: all of them hear of list changes, and of nothing that is another's. */
+/**
+ * More sessions than a backend may have streams: all of them hear of list changes, and of nothing that is another's.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { enterLegacy, heard, openMarket } from '../catalog/setup.ts';
@@ -18,7 +20,7 @@ describe('more sessions than streams', verifies('gateway:backend:streams-shared'
   it.each([
     { name: 'at its own endpoint', backend: 'b' },
     { name: 'at a merged endpoint', backend: undefined },
-  ])('all hear of the lists of a legacy backend $name', async ({ backend }) => {
+  ])('all get list changes of a legacy backend $name', async ({ backend }) => {
     const shop = await openShop('legacy', 'b', { tools: [tool('t')], resources: [resource('b://r')] });
     const other = await openShop('modern', 'other', { tools: [tool('t')] });
     const gateway = await openMarket([shop, other], { limits });
@@ -35,7 +37,7 @@ describe('more sessions than streams', verifies('gateway:backend:streams-shared'
     expect(logged(gateway)).toBe(1);
   });
 
-  it('an update of a resource reaches only the session that it was said in', async () => {
+  it('an update of a resource reaches only the session in which it was sent', async () => {
     const shop = await openShop('legacy', 'b', { tools: [tool('t')], resources: [resource('b://r')] });
     const gateway = await openMarket([shop], { limits: { streamsPerBackend: 1 } });
     const [first, second] = [await enterLegacy(gateway.url('b')), await enterLegacy(gateway.url('b'))];
@@ -49,7 +51,7 @@ describe('more sessions than streams', verifies('gateway:backend:streams-shared'
     expect([heard(heardFirst, updated).length, heard(heardSecond, updated).length]).toEqual([1, 0]);
   });
 
-  it('all hear of the lists of a modern backend, on one stream', async () => {
+  it('all get list changes of a modern backend, on one stream', async () => {
     const shop = await openShop('modern', 'b', { tools: [tool('t')] });
     const gateway = await openMarket([shop], { limits: { streamsPerBackend: 1 } });
     const streams: OpenAnswer[] = [];

@@ -20,8 +20,8 @@ const endpoints = [
   { name: '/mcp', at: (gateway: TestGateway) => gateway.url() },
 ];
 
-describe('what a backend is', verifies('gateway:backend:probe-cached'), () => {
-  it('is found out once, however many ask at once and afterwards', async () => {
+describe('the era of a backend', verifies('gateway:backend:probe-cached'), () => {
+  it('is probed once for many concurrent and later requests', async () => {
     const backend = await legacyBackend(echo);
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const url = gateway.url('b');
@@ -31,7 +31,7 @@ describe('what a backend is', verifies('gateway:backend:probe-cached'), () => {
     expect(backend.of('server/discover')).toHaveLength(1);
   });
 
-  it('is asked again when the answer is old', async () => {
+  it('is probed again when the result is old', async () => {
     const clock = new LeapClock();
     let name = 'first';
     const backend = await modernBackend({
@@ -52,7 +52,7 @@ describe('what a backend is', verifies('gateway:backend:probe-cached'), () => {
     expect(backend.of('server/discover')).toHaveLength(2);
   });
 
-  it('is asked again when it proves wrong: a modern backend that became a legacy one is served as such', async () => {
+  it('is probed again when it proves wrong: a modern backend that became a legacy one is served as such', async () => {
     const clock = new LeapClock();
     let era: 'modern' | 'legacy' = 'modern';
     const only = (which: typeof era, serve: (turn: Turn) => void) => (turn: Turn) =>
@@ -115,7 +115,7 @@ describe('a modern error', verifies('gateway:backend:probe-modern-error'), () =>
     ]);
   });
 
-  it('that names a revision that we have is taken at its word', async () => {
+  it('that names a revision that we support is believed', async () => {
     const data = { supported: ['2025-11-25'], requested: '2026-07-28' };
     const backend = await legacyBackend({ ...echo, 'server/discover': (turn) => turn.error(-32022, 'No', data, 400) });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
@@ -166,7 +166,7 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
   };
 
   it.each(endpoints)(
-    'is initialized in a fresh process at $name: a legacy client calls it and is asked',
+    'is initialized in a fresh process at $name: a legacy client calls it and gets a server request',
     async ({ at }) => {
       const backend = await broken(asking);
       const gateway = await startBeforeProcess(backend, { limits });
@@ -181,7 +181,7 @@ describe('a stdio backend that server/discover breaks', verifies('gateway:backen
   );
 
   it.each(endpoints)(
-    'is initialized in a fresh process at $name: a modern client calls it and is asked',
+    'is initialized in a fresh process at $name: a modern client calls it and gets an input request',
     async ({ at }) => {
       const backend = await broken(asking);
       const gateway = await startBeforeProcess(backend, { limits });
@@ -212,7 +212,7 @@ describe('no verdict', verifies('gateway:backend:probe-no-verdict'), () => {
     { name: '429', answer: (turn: Turn) => turn.raw(429, { 'retry-after': '1' }) },
     { name: '502', answer: (turn: Turn) => turn.raw(502, { 'content-type': 'text/html' }, 'Bad Gateway') },
     { name: 'a cut connection', answer: (turn: Turn) => turn.cut() },
-  ])('is $name: the backend is unavailable, is not initialized, and is asked again', async ({ answer }) => {
+  ])('follows from $name: the backend is unavailable, is not initialized, and is probed again', async ({ answer }) => {
     const clock = new LeapClock();
     let down = true;
     const backend = await legacyBackend({
@@ -243,7 +243,7 @@ describe('no verdict', verifies('gateway:backend:probe-no-verdict'), () => {
 describe('probes', verifies('gateway:backend:probe-bare'), () => {
   const bare = { 'io.modelcontextprotocol/clientCapabilities': {} };
 
-  it('of an HTTP backend declare nothing, whatever the client declares', async () => {
+  it('of an HTTP backend declare no capabilities, whatever the client declares', async () => {
     const backend = await legacyBackend(echo);
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const capabilities = { roots: {}, sampling: {}, elicitation: {} };
@@ -258,7 +258,7 @@ describe('probes', verifies('gateway:backend:probe-bare'), () => {
     );
   });
 
-  it('of a stdio backend declare nothing, whatever the client declares', async () => {
+  it('of a stdio backend declare no capabilities, whatever the client declares', async () => {
     const backend = await modernProcess();
     const gateway = await startBeforeProcess(backend);
     await send(

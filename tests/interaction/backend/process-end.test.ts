@@ -94,7 +94,7 @@ describe('a process that ends when its stdin closes', () => {
   );
 });
 
-describe('a process that stays', () => {
+describe('a process that does not exit', () => {
   it(
     'is sent SIGTERM after its time',
     verifies('transport:stdio:shutdown-escalation', 'gateway:backend:shutdown-order'),
@@ -130,7 +130,7 @@ describe('a process that stays', () => {
   );
 });
 
-describe('what a process started', () => {
+describe('the children of a process', () => {
   const alsoGone = async ({ process, clock }: Started) => {
     const { childPid } = process;
     if (childPid === undefined) throw new Error('it started nothing');
@@ -161,7 +161,7 @@ describe('what a process started', () => {
     },
   );
 
-  it('ends with it where it dies by itself', verifies('gateway:backend:process-group'), async () => {
+  it('end with it when it exits by itself', verifies('gateway:backend:process-group'), async () => {
     const started = await start(['has-child']);
     const childGone = await alsoGone(started);
     await started.client.post(call(1));

@@ -54,7 +54,7 @@ describe('a legacy process', () => {
   );
 
   it(
-    'that dies fails what is in flight, which is not sent again, and its client starts again',
+    'that exits fails its calls in flight without repeating them, and its client starts a new one',
     verifies('gateway:backend:restart', 'gateway:backend:call-never-twice'),
     async () => {
       const backend = await legacyProcess({
@@ -72,7 +72,7 @@ describe('a legacy process', () => {
   );
 
   it(
-    'that a caller makes crash again and again costs that caller the shortest pause, and others nothing',
+    'that one caller crashes repeatedly delays only that caller, by the shortest pause',
     verifies('gateway:backend:restart', 'gateway:backend:crash-is-the-callers'),
     async () => {
       const clock = new LeapClock();
@@ -117,7 +117,7 @@ describe('a legacy process', () => {
     },
   );
 
-  it('that nobody uses is ended after its time', verifies('gateway:backend:pool-idle'), async () => {
+  it('that is idle is ended after the idle time', verifies('gateway:backend:pool-idle'), async () => {
     const clock = new LeapClock();
     const backend = await legacyProcess(byProcess);
     const gateway = await startBeforeProcess(backend, { backend: { idleMs: 60_000 }, ports: { clock } });
@@ -135,7 +135,7 @@ describe('a legacy process', () => {
     expectRefused(await client.post(call(3)), 404, { ...sessionNotFound, id: 3 });
   });
 
-  it('that somebody waits for is not idle', verifies('gateway:backend:pool-idle'), async () => {
+  it('with a pending call is not idle', verifies('gateway:backend:pool-idle'), async () => {
     const clock = new LeapClock();
     const backend = await legacyProcess({ 'tools/call': () => undefined });
     const limits = { firstByteMs: 3_600_000, totalMs: 3_600_000 };
@@ -169,7 +169,7 @@ describe('a pool of processes that is full', verifies('gateway:backend:pool-busy
     expect(isRunning(taken.pid)).toBe(false);
   });
 
-  it('refuses who comes when the queue is full at once, and who waits too long in time', async () => {
+  it('rejects a caller immediately when the queue is full, and after the limit when it waits too long', async () => {
     const clock = new LeapClock();
     const backend = await legacyProcess(byProcess);
     const gateway = await startBeforeProcess(backend, { backend: limit, ports: { clock } });
@@ -198,25 +198,29 @@ describe('a pool of processes that is full', verifies('gateway:backend:pool-busy
 });
 
 describe('a modern process', () => {
-  it('serves everybody', verifies('gateway:backend:modern-shared', 'gateway:backend:connections-reused'), async () => {
-    const backend = await modernProcess({
-      'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
-      'tools/call': (turn) => turn.result({ resultType: 'complete', ...text(String(turn.process.pid)) }),
-    });
-    const gateway = await startBeforeProcess(backend);
-    const url = gateway.url('b');
-    for (const n of [1, 2]) {
-      const answer = await send(url, modern({ id: n, method: 'tools/call', params }));
-      expect(answer.json().result.content).toEqual(text(String(backend.processes[0]?.pid)).content);
-      const client = await connectLegacy(url);
-      expect((await client.post(call(n))).json()).toEqual(result(n, text(String(backend.processes[0]?.pid))));
-    }
-    // The second one was asked whether it speaks the legacy era, too.
-    expect(backend.processes.map(({ received }) => received[0].method)).toEqual(['server/discover', 'initialize']);
-  });
+  it(
+    'serves every client',
+    verifies('gateway:backend:modern-shared', 'gateway:backend:connections-reused'),
+    async () => {
+      const backend = await modernProcess({
+        'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
+        'tools/call': (turn) => turn.result({ resultType: 'complete', ...text(String(turn.process.pid)) }),
+      });
+      const gateway = await startBeforeProcess(backend);
+      const url = gateway.url('b');
+      for (const n of [1, 2]) {
+        const answer = await send(url, modern({ id: n, method: 'tools/call', params }));
+        expect(answer.json().result.content).toEqual(text(String(backend.processes[0]?.pid)).content);
+        const client = await connectLegacy(url);
+        expect((await client.post(call(n))).json()).toEqual(result(n, text(String(backend.processes[0]?.pid))));
+      }
+      // The second one was asked whether it speaks the legacy era, too.
+      expect(backend.processes.map(({ received }) => received[0].method)).toEqual(['server/discover', 'initialize']);
+    },
+  );
 
   it(
-    'that dies fails what is in flight, which is not sent again, and the next call finds another one',
+    'that exits fails its calls in flight without repeating them, and the next call uses a new one',
     verifies('gateway:backend:restart', 'gateway:backend:call-never-twice'),
     async () => {
       const backend = await modernProcess({

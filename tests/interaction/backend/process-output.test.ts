@@ -24,7 +24,7 @@ describe.each(eras)('a %s process', (era) => {
   };
 
   it(
-    'whose stdout has noise is understood, and the noise is counted and shown',
+    'with noise on stdout is understood, and the noise is counted and logged',
     verifies('gateway:backend:stdout-noise'),
     async () => {
       const noise = ['Server listening...', '{"level":"info","msg":"started"}', '[1,2', '\u0000\u0001', '"text"'];
@@ -52,7 +52,7 @@ describe.each(eras)('a %s process', (era) => {
     { name: 'without a result', answer: (id: string) => `{"jsonrpc":"2.0","id":${id}}` },
     { name: 'one with a number as its result', answer: (id: string) => `{"jsonrpc":"2.0","id":${id},"result":5}` },
   ])(
-    'whose answer is $name fails that call at once, and no other',
+    'whose response is $name fails that call immediately, and no other',
     verifies('gateway:backend:stdout-noise'),
     async ({ answer }) => {
       const { backend, client } = await start({ 'tools/call': () => undefined });
@@ -69,7 +69,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 
   it(
-    'whose answers belong to nobody, or come twice, is heard once',
+    'whose responses are unknown or duplicate is read once',
     verifies('gateway:backend:unknown-response', 'gateway:backend:duplicate-response'),
     async () => {
       const { gateway, client } = await start({
@@ -89,7 +89,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 
   it(
-    'whose answer is over the limit fails that call, and goes on',
+    'whose response is over the limit fails that call, and continues',
     verifies('gateway:backend:oversized-event'),
     async () => {
       const { backend, client } = await start(
@@ -114,7 +114,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 
   it(
-    'whose characters are cut in half between two writes is understood',
+    'whose characters are split between two writes is understood',
     verifies('gateway:backend:split-utf8'),
     async () => {
       const words = { ...done, ...text('aé€😀') };
@@ -129,7 +129,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 
   it(
-    'that complains is heard in the log, line by line, and nowhere else',
+    'that writes to stderr is logged line by line, and nowhere else',
     verifies('transport:stdio:stderr-passthrough', 'gateway:backend:stderr-limited'),
     async () => {
       const { gateway, client } = await start({
@@ -150,7 +150,7 @@ describe.each(eras)('a %s process', (era) => {
   );
 
   it(
-    'that complains without end is heard up to a limit',
+    'that writes to stderr without end is logged up to a limit',
     verifies('gateway:backend:stderr-limited', 'transport:stdio:stderr-passthrough'),
     async () => {
       const stderrBytes = 1024;
@@ -176,9 +176,9 @@ describe.each(eras)('a %s process', (era) => {
   );
 });
 
-describe('on stdin of a backend', () => {
+describe('stdin of a backend', () => {
   it(
-    'stands nothing but messages, one on each line, whatever the client’s looked like',
+    'contains only messages, one on each line, however the client formatted them',
     verifies('transport:stdio:stream-purity', 'transport:stdio:no-embedded-newlines'),
     async () => {
       const backend = await legacyProcess({ 'tools/call': (turn) => turn.result(text('done')) });
@@ -206,7 +206,7 @@ describe('on stdin of a backend', () => {
   );
 
   it(
-    'of a modern one stands nothing else either',
+    'contains only messages, also for a modern backend',
     verifies('transport:stdio:stream-purity', 'transport:stdio:no-embedded-newlines'),
     async () => {
       const backend = await modernProcess({

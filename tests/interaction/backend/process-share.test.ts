@@ -10,7 +10,7 @@ import { legacyProcess } from '../harness/stdio-backend.ts';
 import { answered } from './setup.ts';
 
 it(
-  'the principal that has most loses the process that was idle for longest, and nobody else loses any',
+  'the principal with most processes loses its longest idle one, and no other principal loses any',
   verifies('gateway:backend:process-share'),
   async () => {
     const clock = new LeapClock();

@@ -52,7 +52,7 @@ describe('a shared process', verifies('gateway:backend:shared-process'), () => {
     expect(backend.of('notifications/initialized')).toHaveLength(1);
   });
 
-  it('tells each client of the resources that it subscribed to, and of changes that concern all', async () => {
+  it('notifies each client of its own subscriptions, and all of list changes', async () => {
     const { backend, clients } = await start({
       'resources/subscribe': (turn) => turn.result({}),
       'resources/unsubscribe': (turn) => turn.result({}),
@@ -101,7 +101,7 @@ describe('a shared process', verifies('gateway:backend:shared-process'), () => {
     expect(new Set(given)).toEqual(new Set(['note://b', 'note://both']));
   });
 
-  it('goes on when one of its clients ends', async () => {
+  it('continues when one of its clients disconnects', async () => {
     const { backend, clients } = await start({ 'tools/call': (turn) => turn.result(text('done')) });
     await clients[0]?.end();
     expect((await clients[1]?.post(call(1)))?.json()).toEqual(result(1, text('done')));

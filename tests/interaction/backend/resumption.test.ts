@@ -17,7 +17,7 @@ const stays = { revision: '2025-06-18' };
 
 describe('a stream with event ids', () => {
   it(
-    'that is cut is resumed after its last whole event, and nothing is heard twice',
+    'that is cut is resumed after its last complete event, and nothing is delivered twice',
     verifies('gateway:backend:cut-stream-resumed', 'client-transport:http:reconnect-post-priming'),
     async () => {
       let id: number | undefined;
@@ -55,7 +55,7 @@ describe('a stream with event ids', () => {
   );
 
   it(
-    'that comes to nothing again and again is given up',
+    'that fails to resume repeatedly is given up',
     verifies('gateway:backend:cut-stream-bounded', 'gateway:backend:cut-stream-fails'),
     async () => {
       const pair = await pairOf(

@@ -1,4 +1,7 @@
-/** What the suites of this folder share: a client and a backend of one era with a gateway between them, and what goes wrong. */
+/**
+ * What the suites of this folder share: a client and a backend of one era with a gateway between them, and what goes
+ * wrong.
+ */
 import { expect } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Behind, behindLegacy, behindModern, notification, request, type Settings } from '../harness/behind.ts';
@@ -93,7 +96,7 @@ export function startBeforeProcess(
 
 export const invalid = {
   code: -32603,
-  message: expect.stringMatching(/^Backend gave an invalid answer/),
+  message: expect.stringMatching(/^Backend sent an invalid response/),
   reason: 'backend_invalid',
 };
 export const unavailable = {
@@ -101,12 +104,12 @@ export const unavailable = {
   message: expect.stringMatching(/^Backend unavailable/),
   reason: 'backend_unavailable',
 };
-/** Refused without a try, and told when the next one is worth it. */
+/** Rejected without an attempt, with the time of the next one. */
 export const leftAlone = { ...unavailable, data: { retryAfterMs: expect.any(Number) } };
-export const tooLarge = { code: -32603, message: 'Backend answer too large', reason: 'backend_too_large' };
+export const tooLarge = { code: -32603, message: 'Backend response too large', reason: 'backend_too_large' };
 export const ended = {
   code: -32603,
-  message: expect.stringMatching(/^Backend process ended without an answer/),
+  message: expect.stringMatching(/^Backend process ended without a response/),
   reason: 'backend_unavailable',
 };
 export const busy = { code: -32603, message: expect.stringMatching(/^Backend busy: /), reason: 'backend_busy' };

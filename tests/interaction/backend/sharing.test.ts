@@ -1,4 +1,7 @@
-/** Who has what of an HTTP backend: connections for all, sessions of their own for legacy clients, one lane for everybody where it is modern. */
+/**
+ * Who has what of an HTTP backend: connections for all, sessions of their own for legacy clients, one lane for
+ * everybody where it is modern.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, call, echo, result, text } from '../harness/behind.ts';
@@ -6,7 +9,10 @@ import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 
 const params = { name: 'work', arguments: {} };
-/** Calls, handovers and streams have their own, and one call may begin while the last one is just ending: far fewer than calls. */
+/**
+ * Calls, handovers and streams have their own, and one call may begin while the last one is just ending: far fewer than
+ * calls.
+ */
 const FEW = 8;
 const list = {
   'tools/list': (turn: { result(result: object): void }) => turn.result({ resultType: 'complete', tools: [] }),
@@ -40,7 +46,7 @@ describe('connections', verifies('gateway:backend:connections-reused'), () => {
   });
 
   it(
-    'to a modern backend serve everybody, and nothing is opened for anyone',
+    'to a modern backend are shared by all clients',
     verifies('gateway:backend:connections-reused', 'gateway:backend:modern-shared'),
     async () => {
       const { url, backend } = await behindModern(

@@ -1,6 +1,6 @@
 /**
- * The standalone stream of a legacy backend over Streamable HTTP (2025-11-25, basic/transports, "Listening for Messages from
- * the Server"): lost for longer than any attempt lasts, or ended again and again, and back.
+ * The standalone stream of a legacy backend over Streamable HTTP (2025-11-25, basic/transports, "Listening for Messages
+ * from the Server"): lost for longer than any attempt lasts, or ended again and again, and back.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -22,7 +22,7 @@ const troubles = [
   { name: 'cuts the connection', act: (turn: Turn) => turn.cut() },
   { name: 'ends each stream at once', act: (turn: Turn) => turn.stream().end() },
   {
-    name: 'ends each stream at once and asks to come back at once',
+    name: 'ends each stream immediately and sets retry to 0',
     act: (turn: Turn) => turn.stream().bytes('retry: 0\n\n').end(),
   },
 ] as const;
@@ -95,7 +95,7 @@ describe.each(troubles)('a backend that $name for ten minutes', ({ act }) => {
     { where: 'a merged endpoint', name: undefined, tools: ['l__t', 'm__t'] },
   ])('at $where', ({ name, tools }) => {
     it(
-      'is heard again by a legacy session, which is told of what it may have missed',
+      'is read again by a legacy session, which is notified of possibly missed changes',
       verifies('gateway:backend:stream-never-given-up'),
       async () => {
         const outage = await withOutage();
@@ -118,7 +118,7 @@ describe.each(troubles)('a backend that $name for ten minutes', ({ act }) => {
   });
 
   it(
-    'at its own endpoint ends the subscription of a modern client by name, and takes the next one when it is back',
+    'at its own endpoint ends the subscription of a modern client by name, and accepts the next one after recovery',
     verifies('gateway:backend:stream-never-given-up'),
     async () => {
       const outage = await withOutage();
@@ -143,7 +143,7 @@ describe.each(troubles)('a backend that $name for ten minutes', ({ act }) => {
   );
 
   it(
-    'at a merged endpoint is read anew, and the subscription of a modern client hears of it when it is back',
+    'at a merged endpoint is read anew, and the subscription of a modern client is notified after recovery',
     verifies('gateway:backend:stream-never-given-up'),
     async () => {
       const outage = await withOutage();
@@ -170,7 +170,7 @@ describe.each(troubles)('a backend that $name for ten minutes', ({ act }) => {
 });
 
 describe('a backend without a standalone stream', verifies('gateway:backend:stream-none'), () => {
-  it('is acknowledged for nothing that it could not tell', async () => {
+  it('acknowledges no subscription that it could not notify', async () => {
     const script = { GET: (turn: Turn) => turn.raw(405, { allow: 'POST' }) };
     const shop = await openShop('legacy', 'l', { tools: [tool('t')], resources: [resource('l://r')], script });
     const gateway = await openMarket([shop]);

@@ -19,7 +19,7 @@ function deletes({ received }: ScriptedBackend, session: string) {
 }
 
 describe('a GET stream that broke', verifies('client-transport:http:reconnect-get'), () => {
-  it('is opened again after its last event, and the client misses nothing and hears nothing twice', async () => {
+  it('is resumed after its last event, and the client misses nothing and gets nothing twice', async () => {
     const streams: Turn[] = [];
     const { url, backend } = await behindLegacy({ GET: (turn) => void streams.push(turn.stream()) });
     const client = await connectLegacy(url);
@@ -50,7 +50,7 @@ describe('a backend without a GET stream', verifies('client-transport:http:sse-4
       answer: (turn: Turn) => turn.raw(404, { 'content-type': 'text/html' }, 'Cannot GET'),
     },
     { name: '400', answer: (turn: Turn) => turn.json({ error: 'no' }, 400) },
-  ])('answers $name: it is used all the same, and not asked again', async ({ answer }) => {
+  ])('answers $name: it is used all the same, and no GET is sent again', async ({ answer }) => {
     const clock = new LeapClock();
     const { url, backend } = await behindLegacy({ ...echo, GET: answer }, { ports: { clock } });
     const client = await connectLegacy(url);
@@ -65,7 +65,7 @@ describe('a backend without a GET stream', verifies('client-transport:http:sse-4
 
 describe('the end of a session', () => {
   it.each([204, 405, 404, 500])(
-    'that the backend answers with %i is nobody’s trouble',
+    'that the backend answers with %i has no consequence',
     verifies('client-transport:http:terminate-405-ok'),
     async (status) => {
       const { url, backend, gateway } = await behindLegacy({ ...echo, DELETE: (turn) => turn.raw(status, {}) });
@@ -119,7 +119,7 @@ describe('the end of a session', () => {
   );
 
   it(
-    'of the gateway lets go of every backend',
+    'of the gateway disconnects from every backend',
     verifies('client-transport:http:no-reconnect-after-close'),
     async () => {
       const clock = new LeapClock();

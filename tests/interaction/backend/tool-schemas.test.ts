@@ -40,7 +40,7 @@ const bad = [
 describe('a tool whose x-mcp-header breaks the rules', verifies('gateway:backend:bad-header-annotation'), () => {
   const tools = [good, ...bad, plain];
 
-  it('is left out of the list for clients of both eras, the others stay as they are, and somebody is told', async () => {
+  it('is left out of the list for clients of both eras, the others stay unchanged, and it is logged', async () => {
     const { url, gateway } = await behindModern({
       'tools/list': (turn) =>
         turn.result({ resultType: 'complete', tools, nextCursor: 'more', ttlMs: 5, cacheScope: 'public' }),
@@ -59,7 +59,7 @@ describe('a tool whose x-mcp-header breaks the rules', verifies('gateway:backend
 });
 
 describe('a $ref into the network', verifies('gateway:backend:network-ref'), () => {
-  it('is never fetched, by whatever is listed, called or checked', async () => {
+  it('is never fetched, whatever is listed, called or checked', async () => {
     let fetched = 0;
     const elsewhere = createServer((_, response) => response.end('{}'));
     elsewhere.on('connection', () => {

@@ -51,20 +51,24 @@ const refuse = (client: LegacyClient, id: number) =>
   client.post({ jsonrpc: '2.0', id, error: { code: -1, message: 'User rejected', data: { secret: true } } });
 
 describe('a legacy client of a modern backend', () => {
-  it('is asked for completions and roots as it is for forms', verifies('gateway:bridge:sampling-roots'), async () => {
-    const { client, stream, backend } = await behindAsking({
-      s: { method: 'sampling/createMessage', params: sampling },
-      r: { method: 'roots/list' },
-    });
-    const sample = await asked(stream, 'sampling/createMessage');
-    expect(sample.params).toEqual(sampling);
-    const sampled = { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' };
-    const roots = { roots: [{ uri: 'file:///x' }] };
-    await client.post(result(sample.id, sampled));
-    await client.post(result((await asked(stream, 'roots/list')).id, roots));
-    expect(await last(stream)).toEqual(result('c', text('done')));
-    expect(backend.of('tools/call')[1]?.message.params.inputResponses).toEqual({ s: sampled, r: roots });
-  });
+  it(
+    'gets requests for sampling and roots like those for elicitation',
+    verifies('gateway:bridge:sampling-roots'),
+    async () => {
+      const { client, stream, backend } = await behindAsking({
+        s: { method: 'sampling/createMessage', params: sampling },
+        r: { method: 'roots/list' },
+      });
+      const sample = await asked(stream, 'sampling/createMessage');
+      expect(sample.params).toEqual(sampling);
+      const sampled = { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' };
+      const roots = { roots: [{ uri: 'file:///x' }] };
+      await client.post(result(sample.id, sampled));
+      await client.post(result((await asked(stream, 'roots/list')).id, roots));
+      expect(await last(stream)).toEqual(result('c', text('done')));
+      expect(backend.of('tools/call')[1]?.message.params.inputResponses).toEqual({ s: sampled, r: roots });
+    },
+  );
 
   it('that answers a form with an error has cancelled it', verifies('gateway:bridge:ask-answered-error'), async () => {
     const { client, stream, backend } = await behindAsking({ e: { method: 'elicitation/create', params: form } });
@@ -77,7 +81,7 @@ describe('a legacy client of a modern backend', () => {
     { method: 'sampling/createMessage', params: sampling },
     { method: 'roots/list', params: undefined },
   ])(
-    'that answers $method with an error ends its request, and other questions are taken back',
+    'that answers $method with an error ends its request, and other server requests are cancelled',
     verifies('gateway:bridge:ask-answered-error'),
     async ({ method, params }) => {
       const { client, stream, backend } = await behindAsking({
@@ -112,7 +116,7 @@ describe('a legacy client of a modern backend', () => {
   );
 
   it.each(['"task"', '"Complete"', '""', '7', 'null'])(
-    'is told that the backend is wrong where its result is of type %s',
+    'gets backend_invalid if the result is of type %s',
     verifies('gateway:bridge:unknown-result-type', 'extensions:client:claimed-result-undeclared-invalid'),
     async (type) => {
       const { url } = await behindModern({
@@ -133,7 +137,7 @@ describe('a legacy client of a modern backend', () => {
   );
 
   it(
-    'is not asked in the middle of a request that may not ask',
+    'gets no server request during a request that cannot carry it',
     verifies('gateway:bridge:ask-outside-call'),
     async () => {
       const inputRequests = { e: { method: 'elicitation/create', params: form } };
@@ -152,7 +156,7 @@ describe('a legacy client of a modern backend', () => {
     'notifications/roots/list_changed',
     'notifications/progress',
     'notifications/custom',
-  ])('says %s to the gateway alone', verifies('gateway:bridge:notifications-absorbed'), async (method) => {
+  ])('sends %s to the gateway only', verifies('gateway:bridge:notifications-absorbed'), async (method) => {
     const { url, backend } = await behindModern({ ...noTools, 'tools/call': (turn) => turn.result(done) });
     const client = await connectLegacy(url, { capabilities });
     expect((await client.post(notification(method, { progressToken: 1, progress: 1 }))).status).toBe(202);
@@ -162,7 +166,7 @@ describe('a legacy client of a modern backend', () => {
   });
 
   it(
-    'has questions of one round only up to the limit of bytes',
+    'gets server requests of one round only up to the limit of bytes',
     verifies('gateway:bridge:rounds-bounded'),
     async () => {
       const tooLarge = {
@@ -187,7 +191,7 @@ describe('a legacy client of a modern backend', () => {
 });
 
 describe('a legacy cancellation', verifies('gateway:bridge:cancel-down'), () => {
-  it('closes the response of a modern backend, and nothing is said', async () => {
+  it('closes the response of a modern backend, and sends no notification', async () => {
     const held = new Held();
     const { url, backend } = await behindModern({ ...noTools, 'tools/call': held.take }, { limits: streaming });
     const client = await connectLegacy(url);
@@ -218,7 +222,7 @@ describe('a legacy cancellation', verifies('gateway:bridge:cancel-down'), () => 
     await stream.ended;
   });
 
-  it('takes back the questions that are out, and the request is not repeated', async () => {
+  it('cancels the open server requests, and the request is not repeated', async () => {
     const { client, stream, backend } = await behindAsking({ e: { method: 'elicitation/create', params: form } });
     const ask = await asked(stream, 'elicitation/create');
     await client.post(cancelled('c'));

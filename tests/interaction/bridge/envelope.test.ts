@@ -1,4 +1,7 @@
-/** What a legacy client never says and a modern backend must be told with every request; and what no backend is told, because the client did not declare it. */
+/**
+ * What a legacy client never says and a modern backend must be told with every request; and what no backend is told,
+ * because the client did not declare it.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, legacyRevisions, request, text } from '../harness/behind.ts';
@@ -56,7 +59,7 @@ describe('the envelope of a legacy request at a modern backend', verifies('gatew
     });
   }
 
-  it('keeps what the client says of its own accord, and writes the words of the protocol itself', async () => {
+  it('keeps the members of the client, and writes the members of the protocol itself', async () => {
     const { url, backend } = await behindModern(answers);
     const client = await connectLegacy(url, { capabilities: {} });
     const trace = { traceparent: '00-1', 'com.example/x': { y: 1 } };
@@ -77,7 +80,7 @@ describe('the envelope of a legacy request at a modern backend', verifies('gatew
     for (const key of [...Object.keys(envelope), 'progressToken']) expect(call?.text.split(`"${key}"`)).toHaveLength(2);
   });
 
-  it('names nobody for a client that did not name itself', async () => {
+  it('has no client info for a client without one', async () => {
     const { url, backend } = await behindModern(answers);
     const params = { protocolVersion: '2025-11-25', capabilities: {} };
     const answer = await send(url, { body: request(1, 'initialize', params) });
@@ -89,7 +92,10 @@ describe('the envelope of a legacy request at a modern backend', verifies('gatew
   });
 });
 
-/** What a backend was told that the client can do, each time that it was told. The gateway's own requests declare nothing. */
+/**
+ * What a backend was told that the client can do, each time that it was told. The gateway's own requests declare
+ * nothing.
+ */
 function offered(backend: ScriptedBackend): readonly Json[] {
   return backend.received.flatMap(({ message }) => {
     if (message?.method === 'initialize') return [message.params.capabilities];
@@ -116,7 +122,7 @@ const pairs = [
 ];
 
 describe.each(pairs)(
-  'what a $client client declares to a $backend backend',
+  'the capabilities of a $client client for a $backend backend',
   verifies('gateway:bridge:capabilities-narrowed'),
   ({ client, backend: era, behind }) => {
     it.each(declarations)('is all that it is offered: $declared', async ({ declared, offered: expected }) => {
@@ -157,120 +163,116 @@ describe('modern clients at a legacy backend', verifies('gateway:bridge:capabili
   });
 });
 
-describe(
-  'a question that the client did not say it could answer',
-  verifies('gateway:bridge:capabilities-narrowed'),
-  () => {
-    const url = { mode: 'url', message: 'Look', url: 'https://a.example/', elicitationId: 'e' };
-    const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
-    const sample = { messages: [], maxTokens: 1 };
-    const cases = [
-      { ask: 'elicitation/create', params: form, declared: {}, missing: { elicitation: { form: {} } }, code: -32602 },
-      {
-        ask: 'elicitation/create',
-        params: form,
-        declared: { elicitation: { url: {} } },
-        missing: { elicitation: { form: {} } },
-        code: -32602,
-      },
-      {
-        ask: 'elicitation/create',
-        params: url,
-        declared: { elicitation: {} },
-        missing: { elicitation: { url: {} } },
-        code: -32602,
-      },
-      {
-        ask: 'sampling/createMessage',
-        params: sample,
-        declared: { elicitation: {} },
-        missing: { sampling: {} },
-        code: -32600,
-      },
-      {
-        ask: 'sampling/createMessage',
-        params: { ...sample, tools: [] },
-        declared: { sampling: {} },
-        missing: { sampling: { tools: {} } },
-        code: -32600,
-      },
-      { ask: 'roots/list', params: undefined, declared: { elicitation: {} }, missing: { roots: {} }, code: -32601 },
-    ];
+describe('a server request for an undeclared capability', verifies('gateway:bridge:capabilities-narrowed'), () => {
+  const url = { mode: 'url', message: 'Look', url: 'https://a.example/', elicitationId: 'e' };
+  const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+  const sample = { messages: [], maxTokens: 1 };
+  const cases = [
+    { ask: 'elicitation/create', params: form, declared: {}, missing: { elicitation: { form: {} } }, code: -32602 },
+    {
+      ask: 'elicitation/create',
+      params: form,
+      declared: { elicitation: { url: {} } },
+      missing: { elicitation: { form: {} } },
+      code: -32602,
+    },
+    {
+      ask: 'elicitation/create',
+      params: url,
+      declared: { elicitation: {} },
+      missing: { elicitation: { url: {} } },
+      code: -32602,
+    },
+    {
+      ask: 'sampling/createMessage',
+      params: sample,
+      declared: { elicitation: {} },
+      missing: { sampling: {} },
+      code: -32600,
+    },
+    {
+      ask: 'sampling/createMessage',
+      params: { ...sample, tools: [] },
+      declared: { sampling: {} },
+      missing: { sampling: { tools: {} } },
+      code: -32600,
+    },
+    { ask: 'roots/list', params: undefined, declared: { elicitation: {} }, missing: { roots: {} }, code: -32601 },
+  ];
 
-    it.each(cases)(
-      'does not reach a modern client from a legacy backend, which is told so: $ask, $declared',
-      verifies('gateway:bridge:capabilities-narrowed', 'gateway:modern:capability-missing'),
-      async ({ ask, params, declared, missing, code }) => {
-        const { url: address, backend } = await behindLegacy({
-          'tools/call': (turn) => turn.stream().event({ jsonrpc: '2.0', id: 'q', method: ask, params }),
-        });
-        const answer = await send(
-          address,
-          modern({ method: 'tools/call', params: { name: 't' }, capabilities: declared }),
-        );
-        expect(answer.status).toBe(400);
-        expect(answer.json()).toEqual({
-          jsonrpc: '2.0',
-          id: 1,
-          error: {
-            code: -32021,
-            message: 'Missing required client capability',
-            data: { reason: 'missing_capability', requiredCapabilities: missing },
-          },
-        });
-        const call = await backend.arrival('tools/call');
-        const told = await backend.arrival('notifications/cancelled');
-        expect(told.message.params.requestId).toBe(call.message.id);
-        expect(
-          backend.received.filter(({ message }) => message?.id === 'q').map(({ message }) => message.error.code),
-        ).toEqual([code]);
-      },
-    );
+  it.each(cases)(
+    'does not reach a modern client from a legacy backend, which gets an error: $ask, $declared',
+    verifies('gateway:bridge:capabilities-narrowed', 'gateway:modern:capability-missing'),
+    async ({ ask, params, declared, missing, code }) => {
+      const { url: address, backend } = await behindLegacy({
+        'tools/call': (turn) => turn.stream().event({ jsonrpc: '2.0', id: 'q', method: ask, params }),
+      });
+      const answer = await send(
+        address,
+        modern({ method: 'tools/call', params: { name: 't' }, capabilities: declared }),
+      );
+      expect(answer.status).toBe(400);
+      expect(answer.json()).toEqual({
+        jsonrpc: '2.0',
+        id: 1,
+        error: {
+          code: -32021,
+          message: 'Missing required client capability',
+          data: { reason: 'missing_capability', requiredCapabilities: missing },
+        },
+      });
+      const call = await backend.arrival('tools/call');
+      const told = await backend.arrival('notifications/cancelled');
+      expect(told.message.params.requestId).toBe(call.message.id);
+      expect(
+        backend.received.filter(({ message }) => message?.id === 'q').map(({ message }) => message.error.code),
+      ).toEqual([code]);
+    },
+  );
 
-    it.each(cases.filter(({ ask }) => ask === 'elicitation/create'))(
-      'does not reach a legacy client from a modern backend, which hears that it was cancelled: $declared',
-      async ({ ask, params, declared }) => {
-        const { url: address, backend } = await behindModern({
-          'tools/call': (turn) => {
-            const { inputResponses } = turn.message.params;
-            if (inputResponses === undefined)
-              turn.result({ resultType: 'input_required', inputRequests: { q: { method: ask, params } } });
-            else turn.result({ ...complete, ...text('done') });
-          },
-        });
-        const client = await connectLegacy(address, { capabilities: declared });
-        const answer = await client.post(request(1, 'tools/call', { name: 't' }));
-        expect(answer.json()).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
-        expect(backend.of('tools/call').map(({ message }) => message.params.inputResponses)).toEqual([
-          undefined,
-          { q: { action: 'cancel' } },
-        ]);
-      },
-    );
+  it.each(cases.filter(({ ask }) => ask === 'elicitation/create'))(
+    'does not reach a legacy client from a modern backend, which gets a cancellation: $declared',
+    async ({ ask, params, declared }) => {
+      const { url: address, backend } = await behindModern({
+        'tools/call': (turn) => {
+          const { inputResponses } = turn.message.params;
+          if (inputResponses === undefined)
+            turn.result({ resultType: 'input_required', inputRequests: { q: { method: ask, params } } });
+          else turn.result({ ...complete, ...text('done') });
+        },
+      });
+      const client = await connectLegacy(address, { capabilities: declared });
+      const answer = await client.post(request(1, 'tools/call', { name: 't' }));
+      expect(answer.json()).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
+      expect(backend.of('tools/call').map(({ message }) => message.params.inputResponses)).toEqual([
+        undefined,
+        { q: { action: 'cancel' } },
+      ]);
+    },
+  );
 
-    it.each(cases.filter(({ ask }) => ask !== 'elicitation/create'))(
-      'does not reach a legacy client from a modern backend, and ends the call: $ask, $declared',
-      async ({ ask, params, declared, missing }) => {
-        const { url: address, backend } = await behindModern({
-          'tools/call': (turn) =>
-            turn.result({
-              resultType: 'input_required',
-              inputRequests: { q: { method: ask, ...(params && { params }) } },
-            }),
-        });
-        const client = await connectLegacy(address, { capabilities: declared });
-        const answer = await client.post(request(1, 'tools/call', { name: 't' }));
-        expect(answer.json()).toEqual({
-          jsonrpc: '2.0',
-          id: 1,
-          error: {
-            code: -32600,
-            message: 'The client cannot answer this',
-            data: { reason: 'ask_not_supported', requiredCapabilities: missing },
-          },
-        });
-        expect(backend.of('tools/call')).toHaveLength(1);
-      },
-    );
-  },
-);
+  it.each(cases.filter(({ ask }) => ask !== 'elicitation/create'))(
+    'does not reach a legacy client from a modern backend, and ends the call: $ask, $declared',
+    async ({ ask, params, declared, missing }) => {
+      const { url: address, backend } = await behindModern({
+        'tools/call': (turn) =>
+          turn.result({
+            resultType: 'input_required',
+            inputRequests: { q: { method: ask, ...(params && { params }) } },
+          }),
+      });
+      const client = await connectLegacy(address, { capabilities: declared });
+      const answer = await client.post(request(1, 'tools/call', { name: 't' }));
+      expect(answer.json()).toEqual({
+        jsonrpc: '2.0',
+        id: 1,
+        error: {
+          code: -32600,
+          message: 'The client cannot answer this',
+          data: { reason: 'ask_not_supported', requiredCapabilities: missing },
+        },
+      });
+      expect(backend.of('tools/call')).toHaveLength(1);
+    },
+  );
+});

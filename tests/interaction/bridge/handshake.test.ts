@@ -27,7 +27,7 @@ describe('initialize of a legacy client at a modern backend', verifies('gateway:
     { revision: '2025-11-25', knows: serverInfo },
   ];
   for (const { revision, knows } of revisions) {
-    it(`is answered from the discovery, as far as the revision has words for it: ${revision}`, async () => {
+    it(`is answered from the discovery, as far as the revision has the members: ${revision}`, async () => {
       const { url, backend, gateway } = await behindModern(
         {},
         { backend: { capabilities, serverInfo, instructions }, endpoint: all },
@@ -46,7 +46,7 @@ describe('initialize of a legacy client at a modern backend', verifies('gateway:
     });
   }
 
-  it('names the gateway where the backend does not name itself, and leaves nothing of the modern words', async () => {
+  it('names the gateway if the backend has no info, and contains no modern member', async () => {
     const { url } = await behindModern({
       'server/discover': (turn) =>
         turn.result({
@@ -71,7 +71,7 @@ describe('initialize of a legacy client at a modern backend', verifies('gateway:
 describe('server/discover of a modern client at a legacy backend', verifies('gateway:bridge:modern-discover'), () => {
   const discover = modern({ id: 'd', method: 'server/discover' });
   for (const revision of ['2024-11-05', ...legacyRevisions]) {
-    it(`is answered from what it said in initialize: ${revision}`, async () => {
+    it(`is answered from its initialize result: ${revision}`, async () => {
       const { url, backend } = await behindLegacy(
         {},
         { backend: { capabilities, serverInfo, instructions, revision } },
@@ -98,7 +98,7 @@ describe('server/discover of a modern client at a legacy backend', verifies('gat
     });
   }
 
-  it('names those revisions that the address has', async () => {
+  it('names the revisions that the address serves', async () => {
     const revisions = ['2025-06-18', '2026-07-28'];
     const { url } = await behindLegacy(
       {},

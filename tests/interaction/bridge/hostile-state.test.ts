@@ -1,17 +1,18 @@
 /**
- * A `requestState` in hostile hands: whatever is done with it, the call that it stands for goes on waiting for its owner, and
- * each test lets the owner finish it. tests/exchange/parking.test.ts looks at the same from inside, and at other principals.
+ * A `requestState` in hostile hands: whatever is done with it, the call that it stands for goes on waiting for its
+ * owner, and each test lets the owner finish it. tests/exchange/parking.test.ts looks at the same from inside, and at
+ * other principals.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { AskingBackend, form, type Transport, transports } from '../harness/asking.ts';
 import { expectRefused, text } from '../harness/behind.ts';
 import { type Answer, begin, type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { modern } from '../harness/eras.ts';
 import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
+import { AskingBackend, form, type Transport, transports } from '../harness/server-requests.ts';
 
 const capabilities = { elicitation: {} };
 const refused = { code: -32602, message: 'Invalid requestState', reason: 'invalid_request_state', id: 2 };
@@ -159,11 +160,12 @@ describe.each(transports)('a state of a call at a backend over %s', (transport) 
         await expectUnharmed();
       });
 
-    // Other principals: tests/exchange/parking.test.ts, until the front door knows more than the local one. Here is the place for
-    // `it('in the hands of another principal', ...)`: park with one credential, `retry` with another, `expectUnharmed`.
+    // Other principals: tests/exchange/parking.test.ts, until the front door knows more than the local one. Here is the
+    // place for `it('in the hands of another principal', ...)`: park with one credential, `retry` with another,
+    // `expectUnharmed`.
   });
 
-  it('is refused when its time is over, and not a moment before', verifies('gateway:bridge:state-sealed'), async () => {
+  it('is rejected when it has expired, and not before', verifies('gateway:bridge:state-sealed'), async () => {
     for (const [left, finished] of [
       [2_000, true],
       [0, false],
@@ -203,7 +205,7 @@ describe.each(transports)('a state of a call at a backend over %s', (transport) 
     expect(backend.cancelled).toEqual([]);
   });
 
-  describe('brings answers', () => {
+  describe('carries answers', () => {
     const shapes: readonly { name: string; inputResponses: unknown }[] = [
       { name: 'a list', inputResponses: [named('Eve')] },
       { name: 'a text', inputResponses: 'ask-1' },
@@ -216,7 +218,7 @@ describe.each(transports)('a state of a call at a backend over %s', (transport) 
     ];
 
     it(
-      'of a wrong shape: they are refused, and the same state brings better ones',
+      'of a wrong shape: they are rejected, and the same state accepts valid ones',
       verifies('gateway:bridge:state-sealed'),
       async () => {
         const { retry, expectUnharmed } = await park(transport);
@@ -230,7 +232,7 @@ describe.each(transports)('a state of a call at a backend over %s', (transport) 
     );
 
     it(
-      'that are missing, unknown or for one question of two: what is open is asked again, with a new state',
+      'that are missing, unknown or incomplete: open requests are sent again, with a new state',
       verifies('gateway:bridge:partial-answers'),
       async () => {
         const parked = await park(transport, { tool: 'pair' });
@@ -265,7 +267,7 @@ describe.each(transports)('a state of a call at a backend over %s', (transport) 
     );
 
     it(
-      'that look like an error: they reach the backend as they are, and nothing else waits for them',
+      'that look like an error: they reach the backend unchanged, and nothing else waits for them',
       verifies('gateway:bridge:parked-call'),
       async () => {
         const { backend, retry } = await park(transport, { tool: 'pair' });

@@ -52,7 +52,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     expect(new Set(sessions)).toEqual(new Set([backend.of('tools/call')[0]?.headers['mcp-session-id']]));
   });
 
-  it('share the most verbose level of those in flight, and each hears its own', async () => {
+  it('share the most verbose level of those in flight, and each gets its own messages', async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ ...quiet, 'tools/call': held.take });
     const error = send(url, levelled(1, 'error'));
@@ -82,7 +82,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
 
   it.each([
     { name: 'refuses it', answer: (turn: Turn) => turn.error(-32602, 'No') },
-    { name: 'gives nonsense', answer: (turn: Turn) => turn.raw(500, {}, 'no') },
+    { name: 'gives an invalid value', answer: (turn: Turn) => turn.raw(500, {}, 'no') },
   ])('go on where the backend $name', async ({ answer }) => {
     const { url } = await behindLegacy({ ...quiet, 'logging/setLevel': answer, 'tools/call': chatter });
     expect(heard(await send(url, levelled(1, 'debug')))).toEqual(['debug', 'info', 'error']);
@@ -103,7 +103,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     await setting.closed;
   });
 
-  it('are sent on a new session where the old one turns out to be lost while the level is set', async () => {
+  it('are sent on a new session if the old one turns out to be lost while the level is set', async () => {
     let lost = false;
     const { url, backend } = await behindLegacy({
       ...quiet,
@@ -122,7 +122,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     ]);
   });
 
-  it('are not told of to a backend without log messages', async () => {
+  it('set no level at a backend without logging', async () => {
     const { url, backend } = await behindLegacy(
       { ...quiet, 'tools/call': chatter },
       { backend: { capabilities: { tools: {} } } },
@@ -131,7 +131,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     expect(backend.of('logging/setLevel')).toEqual([]);
   });
 
-  it('hear what comes outside their stream while they are alone; else it is dropped and counted', async () => {
+  it('get messages outside their stream while they are alone; else the messages are dropped and counted', async () => {
     const held = new Held();
     const { url, backend, gateway } = await behindLegacy({ ...quiet, 'tools/call': held.take });
     const first = await Promise.all([open(url, levelled(1, 'info')), held.nth(1).then((turn) => turn.stream())]);
@@ -156,7 +156,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     expect(heard(await second)).toEqual([]);
   });
 
-  it('hear what a process says while they are alone in it', async () => {
+  it('get the messages of a process while they are alone in it', async () => {
     const backend = await legacyProcess({
       'logging/setLevel': (turn) => turn.result({}),
       'tools/list': (turn) => turn.result({ tools: [] }),
@@ -171,7 +171,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
     expect(backend.of('logging/setLevel').map(({ message: { params } }) => params.level)).toEqual(['info']);
   });
 
-  it('hear what the retry asked for, where they were parked', async () => {
+  it('get the level of the retry if they were pending', async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ ...quiet, 'tools/call': held.take });
     const capabilities = { roots: {} };
@@ -195,7 +195,7 @@ describe('modern requests at a legacy backend', verifies('gateway:bridge:log-lev
 });
 
 it(
-  'clients of a shared process share the most verbose level, and each hears its own',
+  'clients of a shared process share the most verbose level, and each gets its own messages',
   verifies('gateway:backend:shared-process'),
   async () => {
     const backend = await legacyProcess({ 'logging/setLevel': (turn) => turn.result({}) });
@@ -216,7 +216,7 @@ it(
 );
 
 it(
-  'the level of a legacy session goes along with each of its requests to a modern backend',
+  'the level of a legacy session is in each of its requests to a modern backend',
   verifies('gateway:bridge:set-level'),
   async () => {
     const { url, backend } = await behindModern({

@@ -1,13 +1,16 @@
-/** Legacy clients that are asked something and say nothing, or go: what waits for them ends, and what comes later goes nowhere. */
+/**
+ * Legacy clients that are asked something and say nothing, or go: what waits for them ends, and what comes later goes
+ * nowhere.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { AskingBackend, transports } from '../harness/asking.ts';
 import { call, expectRefused, request, sessionEnded, sessionNotFound, text } from '../harness/behind.ts';
 import { type Json, type OpenAnswer, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, eras, initialize, type LegacyClient } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
 import { modernBackend } from '../harness/http-backend.ts';
+import { AskingBackend, transports } from '../harness/server-requests.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { modernProcess } from '../harness/stdio-backend.ts';
 
@@ -57,43 +60,46 @@ async function asker(transport: (typeof transports)[number]) {
   return { config: { command: backend.command, args: backend.args }, calls: () => backend.of('tools/call').length };
 }
 
-describe.each(transports)('a legacy client that does not answer what its modern backend over %s asks', (transport) => {
-  it(
-    'gets an error by name; its answer is late, accepted and dropped',
-    verifies('gateway:bridge:rounds-bounded', 'gateway:legacy:response-unasked'),
-    async () => {
-      const clock = new LeapClock();
-      const { config, calls } = await asker(transport);
-      const gateway = await startGateway({ backends: { b: config }, limits: { askMs: MINUTE } }, { clock });
-      const client = await connectLegacy(gateway.url('b'), { capabilities });
-      const idle = clock.pending;
-      const stream = await client.stream(asking('elicit', 'sample'));
-      const [first, second] = [await asked(stream, 1), await asked(stream, 2)];
-      // One of two is not enough.
-      expect((await client.post(answerTo(first))).status).toBe(202);
-      clock.leap(MINUTE - 5_000);
-      expect(stream.over).toBe(false);
-      clock.leap(5_000);
-      expect((await stream.message(({ id }) => id === 'c')).error).toEqual(timedOut);
-      await stream.ended;
-      const before = dropped(gateway);
-      for (const late of [first, second]) expect((await client.post(answerTo(late))).status).toBe(202);
-      expect(dropped(gateway)).toBe(before + 2);
-      // The backend's call ended with its question, and it hears no more of it.
-      expect((await client.post(request(1, 'tools/call', { name: 'plain' }))).json().result).toEqual(text('done'));
-      expect(calls()).toBe(2);
-      await until(() => clock.pending <= idle + 2, 'its timers are gone');
-      clock.leap(40_000);
-      await until(() => clock.pending <= idle, `only ${idle} timers are set`);
-    },
-  );
-});
+describe.each(transports)(
+  'a legacy client that does not answer the server request of its modern backend over %s',
+  (transport) => {
+    it(
+      'gets an error by name; its late answer is accepted and dropped',
+      verifies('gateway:bridge:rounds-bounded', 'gateway:legacy:response-unasked'),
+      async () => {
+        const clock = new LeapClock();
+        const { config, calls } = await asker(transport);
+        const gateway = await startGateway({ backends: { b: config }, limits: { askMs: MINUTE } }, { clock });
+        const client = await connectLegacy(gateway.url('b'), { capabilities });
+        const idle = clock.pending;
+        const stream = await client.stream(asking('elicit', 'sample'));
+        const [first, second] = [await asked(stream, 1), await asked(stream, 2)];
+        // One of two is not enough.
+        expect((await client.post(answerTo(first))).status).toBe(202);
+        clock.leap(MINUTE - 5_000);
+        expect(stream.over).toBe(false);
+        clock.leap(5_000);
+        expect((await stream.message(({ id }) => id === 'c')).error).toEqual(timedOut);
+        await stream.ended;
+        const before = dropped(gateway);
+        for (const late of [first, second]) expect((await client.post(answerTo(late))).status).toBe(202);
+        expect(dropped(gateway)).toBe(before + 2);
+        // The backend's call ended with its question, and it hears no more of it.
+        expect((await client.post(request(1, 'tools/call', { name: 'plain' }))).json().result).toEqual(text('done'));
+        expect(calls()).toBe(2);
+        await until(() => clock.pending <= idle + 2, 'its timers are gone');
+        clock.leap(40_000);
+        await until(() => clock.pending <= idle, `only ${idle} timers are set`);
+      },
+    );
+  },
+);
 
 describe(
   'many legacy clients that do not answer',
   verifies('gateway:bridge:rounds-bounded', 'gateway:legacy:session-limit'),
   () => {
-    it('have as many sessions as the limit gives them, and leave nothing', async () => {
+    it('have as many sessions as the limit allows, and leave nothing open', async () => {
       const CLIENTS = 50;
       const clock = new LeapClock();
       const { config, calls } = await asker('http');
@@ -128,7 +134,7 @@ describe(
   },
 );
 
-describe.each(eras)('a session that ends while a question of its %s backend is out', (era) => {
+describe.each(eras)('a session that ends while a server request of its %s backend is open', (era) => {
   interface Open {
     readonly gateway: TestGateway;
     readonly client: LegacyClient;
@@ -164,7 +170,7 @@ describe.each(eras)('a session that ends while a question of its %s backend is o
   }
 
   it(
-    'by DELETE: the call is answered with an error, the backend is told, the answer comes too late',
+    'by DELETE: the call gets an error, the backend is notified, a late answer is dropped',
     verifies('gateway:legacy:delete-settles'),
     async () => {
       const clock = new LeapClock();
@@ -190,7 +196,7 @@ describe.each(eras)('a session that ends while a question of its %s backend is o
   });
 
   it(
-    'is not ended by a lost connection: the question can still be answered',
+    'is not ended by a lost connection: the server request can still be answered',
     verifies('gateway:legacy:disconnect-waits'),
     async () => {
       const { client, stream, ask, calls, legacy } = await open(new LeapClock());
@@ -207,7 +213,7 @@ describe.each(eras)('a session that ends while a question of its %s backend is o
 });
 
 it(
-  'a client of HTTP+SSE that goes while a question is out has its call cancelled',
+  'a client of HTTP+SSE that disconnects during a server request has its call cancelled',
   verifies('gateway:sse:stream-end'),
   async () => {
     const backend = await AskingBackend.start('http');

@@ -1,13 +1,16 @@
-/** Clients that are asked something and never come back, one or a thousand: their time ends, and with it all that they held. */
+/**
+ * Clients that are asked something and never come back, one or a thousand: their time ends, and with it all that they
+ * held.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { AskingBackend, type Transport, transports } from '../harness/asking.ts';
 import { expectRefused, text } from '../harness/behind.ts';
 import { type Answer, begin, type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { configFile, serve } from '../harness/program.ts';
+import { AskingBackend, type Transport, transports } from '../harness/server-requests.ts';
 import { heldNoMore, holding, watched } from '../harness/watch.ts';
 
 const capabilities = { elicitation: {} };
@@ -107,7 +110,7 @@ describe('a thousand modern clients that never return', patiently, () => {
     return counts;
   }
 
-  it('have as much as the limits give them, block nobody, and leave nothing', async () => {
+  it('use no more than the limits, block no other client, and leave nothing open', async () => {
     const most = 100;
     const limits = { parkedMs: HOUR, parkedPerPrincipal: most, asksPerSession: 2 * most, processIdleMs: HOUR };
     const { clock, backend, gateway, url, elsewhere, idle } = await behind('http', limits);
@@ -122,7 +125,8 @@ describe('a thousand modern clients that never return', patiently, () => {
       // Whoever has no question to answer goes on, at that backend and elsewhere.
       for (const address of [url, elsewhere])
         expect((await send(address, calling('plain'))).json().result).toMatchObject(text('Hello '));
-      // In steps, so that what is sent in one of them is not too late in the next: their time is over one after the other.
+      // In steps, so that what is sent in one of them is not too late in the next: their time is over one after the
+      // other.
       const took = clock.now() - began;
       clock.leap(HOUR - took);
       for (let left = took; left > 0; left -= STEP_MS) {

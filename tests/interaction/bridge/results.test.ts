@@ -1,4 +1,7 @@
-/** Results and errors in the words of the other era; what belongs to the tool, the prompt or the resource stays as it is. */
+/**
+ * Results and errors in the words of the other era; what belongs to the tool, the prompt or the resource stays as it
+ * is.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, request } from '../harness/behind.ts';
@@ -34,21 +37,21 @@ describe('a result of a modern backend', verifies('gateway:bridge:results-stripp
   const cases = [
     { name: 'its type', from: `{"resultType":"complete",${own}}`, to: `{${own}}` },
     {
-      name: 'what caches may do with it',
+      name: 'cache hints',
       from: `{${own},"ttlMs":5,"resultType":"complete","cacheScope":"public"}`,
       to: `{${own}}`,
     },
     {
-      name: 'who gave it',
+      name: 'the server info',
       from: `{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"1"}},${own}}`,
       to: `{${own}}`,
     },
     {
-      name: 'who gave it, beside what else is said about it',
+      name: 'the server info beside other members',
       from: `{"_meta":{"traceparent":"00-\\u0031","io.modelcontextprotocol/serverInfo":{},"com.example/x":1e2},${own},"resultType":"complete"}`,
       to: `{"_meta":{"traceparent":"00-\\u0031","com.example/x":1e2},${own}}`,
     },
-    { name: 'nothing, where there is nothing', from: `{${own}}`, to: `{${own}}` },
+    { name: 'nothing, if there is nothing', from: `{${own}}`, to: `{${own}}` },
   ];
   it.each(cases)('reaches a legacy client without $name', async ({ from, to }) => {
     const { url } = await behindModern(answering(from));
@@ -66,7 +69,7 @@ describe('a result of a modern backend', verifies('gateway:bridge:results-stripp
 describe('a result of a legacy backend', verifies('gateway:bridge:results-completed'), () => {
   const cacheable = (method: string) => method.endsWith('list') || method === 'resources/read';
 
-  it('reaches a modern client with its type, its hints and its author, and is otherwise as it was', async () => {
+  it('reaches a modern client with result type, cache hints and server info, and otherwise unchanged', async () => {
     const { url } = await behindLegacy(answering(`{${own}}`));
     for (const { method, params } of requests) {
       const answer = await send(url, modern({ method, params }));
@@ -79,7 +82,7 @@ describe('a result of a legacy backend', verifies('gateway:bridge:results-comple
     }
   });
 
-  it('keeps what it says about itself, and does not say what only the gateway can know', async () => {
+  it('keeps its own _meta, and adds only what the gateway knows', async () => {
     const { url } = await behindLegacy(
       answering('{"resultType":"input_required","ttlMs":9,"cacheScope":"public","_meta":{"a":1.0,"b":"\\u0041"}}'),
     );
@@ -95,7 +98,7 @@ describe('a result of a legacy backend', verifies('gateway:bridge:results-comple
   });
 });
 
-describe('a resource that nobody has', verifies('gateway:catalog:unknown-resource'), () => {
+describe('a resource that no backend has', verifies('gateway:catalog:unknown-resource'), () => {
   const uri = 'file:///no%20where';
   const missing = (code: number, data: object = { uri }) => ({ code, message: 'Resource not found', data });
   const backends = [
@@ -119,7 +122,7 @@ describe('a resource that nobody has', verifies('gateway:catalog:unknown-resourc
     },
   );
 
-  it('is not made of other errors of a modern backend', async () => {
+  it('does not follow from other errors of a modern backend', async () => {
     const data = [{ uri: 'file:///other' }, { field: 'uri' }, 'uri', null];
     const { url } = await behindModern({
       'resources/read': (turn) => turn.error(-32602, 'Resource not found', data[Number(turn.message.params.uri)]),

@@ -84,7 +84,7 @@ describe('every round', verifies('gateway:bridge:rounds-state'), () => {
     ]);
   });
 
-  it('waits for all its questions, in whatever order they are answered', async () => {
+  it('waits for answers to all its requests, in any order', async () => {
     const { backend, client } = await behindRounds([
       required(`"inputRequests":{"a":${question},"b":{"method":"roots/list"},"c":${question}},"requestState":"s"`),
     ]);
@@ -119,7 +119,7 @@ describe('rounds', verifies('gateway:bridge:rounds-bounded'), () => {
     expect(backend.of('tools/call')).toHaveLength(4);
   });
 
-  it('are 10 by default, and those without a question count, too', async () => {
+  it('are 10 by default, and rounds without a request count, too', async () => {
     const states = Array.from({ length: 40 }, (_, index) => required(`"requestState":"${index}"`));
     const { backend, client } = await behindRounds(states);
     expect((await client.post(request('c', 'tools/call', params))).json()).toEqual(tooMany);
@@ -135,7 +135,7 @@ describe('rounds', verifies('gateway:bridge:rounds-bounded'), () => {
     params: { requestId: ask.id },
   });
 
-  it('wait for a person no longer than the limit: the question is taken back and counts as cancelled', async () => {
+  it('wait for the user no longer than the limit: then the request is withdrawn and counts as cancelled', async () => {
     const clock = new LeapClock();
     const { backend, client } = await behindRounds(endless.slice(0, 1), {
       limits: { askMs: 60_000 },

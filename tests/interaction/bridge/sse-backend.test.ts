@@ -79,7 +79,7 @@ async function onlySession(backend: SseServer): Promise<string> {
 const fallback = 'flow:compat:streamable-then-sse-fallback';
 
 describe('an address of HTTP+SSE', verifies(fallback), () => {
-  it('is found when POSTs are refused there, once for everybody', async () => {
+  it('is detected when POSTs are rejected there, once for all clients', async () => {
     const { backend, gateway, url } = await behind();
     const discovery = await gateway.assembled.backends.get('b')?.discover();
     expect(discovery).toMatchObject({ eras: ['legacy'], serverInfo: { name: 'sdk-server' } });
@@ -95,7 +95,7 @@ describe('an address of HTTP+SSE', verifies(fallback), () => {
     expect(backend.heard.filter((request) => request === 'POST /sse')).toHaveLength(2);
   });
 
-  it('is not asked in another way where the configuration names it', async () => {
+  it('is not probed in another way if the config sets the transport', async () => {
     const { backend, url } = await behind('sse');
     const client = await connectLegacy(url);
     expect((await client.post(work('greet', 1))).json().result).toEqual(text('hello'));
@@ -111,7 +111,7 @@ describe('an address of HTTP+SSE', verifies(fallback), () => {
 });
 
 describe('a legacy client of an HTTP+SSE backend', verifies(fallback), () => {
-  it('hears progress under its own token', async () => {
+  it('gets progress under its own token', async () => {
     const { url } = await behind();
     const client = await connectLegacy(url);
     const stream = await client.stream(work('count', 1, { _meta: { progressToken: 'mine' } }));
@@ -122,7 +122,7 @@ describe('a legacy client of an HTTP+SSE backend', verifies(fallback), () => {
     );
   });
 
-  it('is asked in the middle of a call', async () => {
+  it('gets a server request in the middle of a call', async () => {
     const { url } = await behind();
     const client = await connectLegacy(url, { capabilities: { elicitation: {} } });
     const stream = await client.stream(work('ask', 1));
@@ -152,7 +152,7 @@ describe('a legacy client of an HTTP+SSE backend', verifies(fallback), () => {
     await until(() => backend.sessions.size === 0, 'no session is open');
   });
 
-  it.each(['cut', 'forget'] as const)('is told to start again when that session is gone: %s', async (how) => {
+  it.each(['cut', 'forget'] as const)('gets 404 when that session is lost: %s', async (how) => {
     const { backend, url } = await behind();
     const client = await connectLegacy(url);
     backend.end(await onlySession(backend), how);
@@ -182,7 +182,7 @@ describe('a modern client of an HTTP+SSE backend', verifies(fallback), () => {
   const ask = (id: number, more: object = {}) =>
     modern({ id, method: 'tools/call', params: { name: 'ask', arguments: {}, ...more }, capabilities });
 
-  it('answers a question by calling again', verifies(fallback, 'gateway:bridge:parked-call'), async () => {
+  it('answers a server request by calling again', verifies(fallback, 'gateway:bridge:parked-call'), async () => {
     const { url } = await behind();
     const first = (await send(url, ask(1))).json().result;
     expect(first.resultType).toBe('input_required');
@@ -193,7 +193,7 @@ describe('a modern client of an HTTP+SSE backend', verifies(fallback), () => {
     expect(second.json().result).toMatchObject({ resultType: 'complete', ...text('accept Ada') });
   });
 
-  it('has a stream for each call that may ask, so that answers go where they belong', async () => {
+  it('has one stream per call that may send requests, so that answers reach their call', async () => {
     const { ran, url } = await behind();
     const names = ['Ada', 'Grace', 'Edith'];
     const asked = await Promise.all(names.map(async (_, n) => (await send(url, ask(n))).json().result));

@@ -26,7 +26,7 @@ const changed = (turn: Turn, method: string, params: object) =>
   });
 
 describe('a legacy client at a modern backend', verifies('gateway:bridge:subscribe-to-listen'), () => {
-  it('hears of lists on the stream that all share, and of the resources that it named on one of its own', async () => {
+  it('gets list changes on the shared stream, and resource updates on its own', async () => {
     const listens: Turn[] = [];
     const backend = await modernBackend({
       'subscriptions/listen': (turn) => void listens.push(acknowledge(turn.stream()) && turn),
@@ -55,7 +55,7 @@ describe('a legacy client at a modern backend', verifies('gateway:bridge:subscri
     await second?.closed;
   });
 
-  it('is answered when it takes back what was not agreed to yet', async () => {
+  it('gets an answer to an unsubscribe before the acknowledgement', async () => {
     const backend = await modernBackend({
       // The first is for lists; the backend says nothing to any other.
       'subscriptions/listen': (turn) => {
@@ -76,7 +76,7 @@ describe('a legacy client at a modern backend', verifies('gateway:bridge:subscri
 });
 
 describe('a modern client at a legacy backend', verifies('gateway:bridge:listen-to-subscribe'), () => {
-  it('hears of what it asked for, under its own id, until it closes the stream', async () => {
+  it('gets the requested notifications, under its own id, until it closes the stream', async () => {
     const backend = await legacyBackend({
       'resources/subscribe': (turn) => turn.result({}),
       'resources/unsubscribe': (turn) => turn.result({}),

@@ -1,4 +1,7 @@
-/** Tasks are not carried from end to end, in neither of their forms: nobody is told of them, and whoever asks hears why not. */
+/**
+ * Tasks are not carried from end to end, in neither of their forms: nobody is told of them, and whoever asks hears why
+ * not.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, echo, expectRefused } from '../harness/behind.ts';
@@ -43,7 +46,7 @@ describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
   });
 
   it(
-    'are not asked of it: a call is an ordinary one without its `task`',
+    'are not requested: a call is an ordinary one without its `task`',
     verifies('gateway:tasks:stripped'),
     async () => {
       const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
@@ -59,7 +62,7 @@ describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
   );
 
   for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
-    it(`are refused to a legacy client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
+    it(`are rejected for a legacy client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
       const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
       const client = await connectLegacy(url);
       const answer = await client.post({ jsonrpc: '2.0', id: 1, method, params: { taskId: 't' } });
@@ -74,7 +77,7 @@ describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
   }
 
   for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
-    it(`are refused to a modern client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
+    it(`are rejected for a modern client by name: ${method}`, verifies('gateway:tasks:refused'), async () => {
       const { url, backend } = await behind(echo, { backend: { capabilities: withTasks } });
       const answer = await send(url, modern({ method, params: { taskId: 't' } }));
       expectRefused(answer, 404, {

@@ -1,6 +1,6 @@
 /**
- * A client of an endpoint with many backends who means one of them, and forgets about the others: what it names, it names as
- * the endpoint does, and what it is told is told in that backend's own words.
+ * A client of a merged endpoint that uses one of its backends. It adds the prefix of the backend to each name that it
+ * sends, and removes it from each name that it gets.
  */
 import type { Json } from '../harness/client.ts';
 import type { Speaker } from '../matrix/speakers.ts';

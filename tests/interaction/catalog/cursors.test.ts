@@ -92,7 +92,7 @@ describe.each(eras)('for a %s client', (era) => {
   );
 
   it(
-    'whoever has begun a list ends it as it was, though it changes meanwhile',
+    'a client that pages through a list gets the list as it began, though it changes meanwhile',
     verifies('gateway:catalog:cursors'),
     async () => {
       const shops = [

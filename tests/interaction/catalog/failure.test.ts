@@ -47,7 +47,7 @@ const broken: readonly { name: string; script: Script; reason: string }[] = [
 describe.each(eras)('for a %s client', (era) => {
   describe.each(eras)('and a %s backend', (own) => {
     it.each(broken)(
-      'a list of which one part is $name has all others, and says so',
+      'a list with one part $name has all other parts, and reports the missing one',
       verifies('gateway:catalog:partial'),
       async ({ script, reason }) => {
         const shops = [await openShop(own, 'bad', { script }), await openShop(own, 'good', { tools: [tool('t')] })];
@@ -59,7 +59,7 @@ describe.each(eras)('for a %s client', (era) => {
     );
 
     it(
-      'one that is down from the start costs nothing but its own',
+      'a backend that is down from the start hides only its own entries',
       verifies('gateway:catalog:partial', 'gateway:catalog:failure-local'),
       async () => {
         const [bad, good] = await couple(own);
@@ -106,7 +106,7 @@ describe.each(eras)('for a %s client', (era) => {
     );
 
     it(
-      'the tools of one that dies go, and come back with it, for sessions that are open',
+      'the tools of a backend that goes down disappear, and return with it, for open sessions',
       verifies('gateway:catalog:backend-recovers', 'gateway:catalog:failure-local'),
       async () => {
         const clock = new LeapClock();
@@ -171,7 +171,7 @@ describe.each(eras)('for a %s client', (era) => {
   });
 });
 
-it('a list without end costs nobody else anything', verifies('gateway:catalog:partial'), async () => {
+it('an endless list does not affect other backends', verifies('gateway:catalog:partial'), async () => {
   const endless: Script = {
     'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [], nextCursor: 'again' }),
   };
@@ -187,7 +187,7 @@ it('a list without end costs nobody else anything', verifies('gateway:catalog:pa
 });
 
 it.each(eras)(
-  'nobody waits twice for a list that is overdue (%s client)',
+  'an overdue list is waited for only once (%s client)',
   verifies('gateway:catalog:failure-local'),
   async (era) => {
     const clock = new LeapClock();
@@ -210,7 +210,7 @@ it.each(eras)(
 );
 
 it(
-  'a name that two backends share means nobody else’s thing while one of them is away',
+  'a name that two backends share is not reassigned while one of them is down',
   verifies('gateway:catalog:failure-local'),
   async () => {
     const clock = new LeapClock();

@@ -1,6 +1,6 @@
 /**
- * The features of matrix/features.ts once more, at an endpoint behind which three backends stand, of three revisions and both
- * eras, that all have things of the same names. Each feature is one backend's; the others must not matter.
+ * The features of matrix/features.ts once more, at an endpoint behind which three backends stand, of three revisions
+ * and both eras, that all have things of the same names. Each feature is one backend's; the others must not matter.
  */
 import { describe, expect, it } from 'vitest';
 import { era, revisions } from '../../../src/wire/revisions.ts';

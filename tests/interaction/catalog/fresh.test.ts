@@ -22,7 +22,7 @@ const lifetimes: readonly {
 }[] = [
   { name: 'ttlMs of a public list', backend: 'modern', goods: { ttlMs: minute, cacheScope: 'public' }, goodMs: minute },
   { name: 'ttlMs of a private list', backend: 'modern', goods: { ttlMs: minute }, goodMs: minute },
-  { name: 'a legacy backend that tells of changes', backend: 'legacy', goods: {}, goodMs: 5 * minute },
+  { name: 'a legacy backend that notifies of changes', backend: 'legacy', goods: {}, goodMs: 5 * minute },
   {
     name: 'a legacy backend that does not',
     backend: 'legacy',
@@ -39,7 +39,7 @@ async function pair(goods: Goods, backend: 'legacy' | 'modern', ports: { clock: 
 
 describe.each(eras)('a list that a %s client gets', (era) => {
   it.each(lifetimes)(
-    'is good for as long as it may be: $name',
+    'is cached as long as allowed: $name',
     verifies('gateway:catalog:answers-cached'),
     async ({ backend, goods, goodMs }) => {
       const clock = new LeapClock();
@@ -58,18 +58,14 @@ describe.each(eras)('a list that a %s client gets', (era) => {
     },
   );
 
-  it(
-    'is read each time where a backend says that it is good for nothing but the moment',
-    verifies('gateway:catalog:answers-cached'),
-    async () => {
-      const { one, gateway } = await pair({ ttlMs: 0 }, 'modern', { clock: new LeapClock() });
-      const guest = await enter(era, gateway.url());
-      for (const count of [1, 2, 3]) {
-        await guest.all('tools/list');
-        expect(one.count('tools/list')).toBe(count);
-      }
-    },
-  );
+  it('is read each time if its backend sets a lifetime of 0', verifies('gateway:catalog:answers-cached'), async () => {
+    const { one, gateway } = await pair({ ttlMs: 0 }, 'modern', { clock: new LeapClock() });
+    const guest = await enter(era, gateway.url());
+    for (const count of [1, 2, 3]) {
+      await guest.all('tools/list');
+      expect(one.count('tools/list')).toBe(count);
+    }
+  });
 });
 
 it(
@@ -85,22 +81,18 @@ it(
   },
 );
 
-it(
-  "what a legacy backend shows in one session is not another's",
-  verifies('gateway:catalog:answers-cached'),
-  async () => {
-    const shops = await Promise.all(['a', 'b'].map((name) => openShop('legacy', name, { tools: [tool('t')] })));
-    const { url } = await openMarket(shops);
-    for (const count of [1, 2]) {
-      const guest = await enter('legacy', url());
-      await guest.all('tools/list');
-      await guest.all('tools/list');
-      expect(shops.map((shop) => shop.count('tools/list'))).toEqual([count, count]);
-    }
-  },
-);
+it('the list of one legacy session is not shown in another', verifies('gateway:catalog:answers-cached'), async () => {
+  const shops = await Promise.all(['a', 'b'].map((name) => openShop('legacy', name, { tools: [tool('t')] })));
+  const { url } = await openMarket(shops);
+  for (const count of [1, 2]) {
+    const guest = await enter('legacy', url());
+    await guest.all('tools/list');
+    await guest.all('tools/list');
+    expect(shops.map((shop) => shop.count('tools/list'))).toEqual([count, count]);
+  }
+});
 
-describe('what a modern client is told', () => {
+describe('the cache hints for a modern client', () => {
   const told: readonly { name: string; shops: () => Promise<Shop>[]; ttlMs: number; cacheScope: string }[] = [
     {
       name: 'the smallest lifetime, and public where all is',
@@ -115,7 +107,7 @@ describe('what a modern client is told', () => {
       cacheScope: 'private',
     },
     {
-      name: 'no lifetime where a part comes from a backend that gives none',
+      name: 'no lifetime if a part comes from a backend that gives none',
       shops: () => [publicly('a', minute), openShop('legacy', 'b')],
       ttlMs: 0,
       cacheScope: 'private',
@@ -143,7 +135,7 @@ describe('what a modern client is told', () => {
     expect(half.ttlMs).toBeGreaterThanOrEqual(ttlMs * 0.3);
   });
 
-  it('a legacy client is told nothing of it', verifies('gateway:catalog:merged-hints'), async () => {
+  it('a legacy client gets no cache hints', verifies('gateway:catalog:merged-hints'), async () => {
     const gateway = await openMarket([await publicly('a', minute), await publicly('b', minute)]);
     const [page] = await (await enter('legacy', gateway.url())).pages('tools/list');
     expect(Object.keys(page)).toEqual(['tools']);

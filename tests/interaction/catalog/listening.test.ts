@@ -33,7 +33,9 @@ async function three(clock?: LeapClock, limits: Readonly<Record<string, number>>
   return { shops, gateway, guest: await enter('modern', gateway.url()) };
 }
 
-/** Nothing that was under way when this was called is under way any more: what was said before it was heard before it. */
+/**
+ * Nothing that was under way when this was called is under way any more: what was said before it was heard before it.
+ */
 async function settled(stream: OpenAnswer, shop: Shop, uri: string): Promise<void> {
   const before = heard(stream, updated).length;
   await shop.updated(uri);
@@ -41,7 +43,7 @@ async function settled(stream: OpenAnswer, shop: Shop, uri: string): Promise<voi
 }
 
 it(
-  'one stream tells of all backends, whatever their era, and of nothing that was not asked for',
+  'one stream has the changes of all backends of both eras, and only requested ones',
   verifies('gateway:catalog:subscriptions'),
   async () => {
     const { shops, guest } = await three();
@@ -65,7 +67,7 @@ it(
   },
 );
 
-it('what is acknowledged is what is honoured', verifies('gateway:catalog:subscriptions'), async () => {
+it('the acknowledgement names what is honoured', verifies('gateway:catalog:subscriptions'), async () => {
   const shops = [
     await openShop('modern', 'm', { resources: [resource('m://r')], capabilities: { resources: { subscribe: true } } }),
     await openShop('legacy', 'l', {
@@ -94,7 +96,7 @@ it('what is acknowledged is what is honoured', verifies('gateway:catalog:subscri
 });
 
 it.each(eras)(
-  'a storm of changes of a %s backend is told at its beginning and at its end',
+  'a storm of changes of a %s backend is notified at its beginning and at its end',
   verifies('gateway:catalog:storms'),
   async (era) => {
     const clock = new LeapClock();
@@ -116,7 +118,7 @@ it.each(eras)(
 );
 
 it(
-  'two streams of one client each get what their filter admits',
+  'two streams of one client each get the changes of their filter',
   verifies('gateway:catalog:subscriptions'),
   async () => {
     const { shops, guest } = await three();
@@ -155,7 +157,7 @@ it(
 );
 
 it(
-  'what a backend told of before it went away is asked for again when it is back',
+  'the subscription of a backend that went down is renewed when it is back',
   verifies('gateway:catalog:backend-recovers'),
   async () => {
     const clock = new LeapClock();

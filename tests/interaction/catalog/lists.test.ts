@@ -77,7 +77,7 @@ describe.each(eras)('for a %s client', (era) => {
   });
 
   it(
-    'what one backend has twice, or nobody could ask for, costs nobody else anything',
+    'a duplicate or unusable entry of one backend does not affect others',
     verifies('gateway:catalog:merge'),
     async () => {
       const shops = [
@@ -90,7 +90,7 @@ describe.each(eras)('for a %s client', (era) => {
   );
 
   it(
-    'fifty who want the list at once cost one call to each backend',
+    'fifty concurrent requests for a list cost one call to each backend',
     verifies('gateway:catalog:single-flight'),
     async () => {
       const held: (() => void)[] = [];
@@ -122,7 +122,7 @@ describe.each(eras)('for a %s client', (era) => {
   );
 
   it.each(eras)(
-    'a change that a %s backend tells of is heard also where the client listens to nothing',
+    'a change of a %s backend is noticed also if the client has no subscription',
     verifies('gateway:catalog:answers-cached'),
     async (own) => {
       const changing = await openShop(own, 'changing', { tools: [tool('old')], ttlMs: 600_000 });
@@ -140,7 +140,7 @@ describe.each(eras)('for a %s client', (era) => {
   );
 
   it.each(eras)(
-    'a change that a %s backend tells of ends what is kept of its list',
+    'a change of a %s backend invalidates its cached list',
     verifies('gateway:catalog:answers-cached'),
     async (own) => {
       const changing = await openShop(own, 'changing', { tools: [tool('old')], ttlMs: 600_000 });

@@ -21,7 +21,7 @@ const askedFor = async (guest: Guest, use: string, name: string) => signature(aw
 
 describe.each(eras)('for a %s client', (era) => {
   it.each(callers)(
-    'always: every name of $list tells its backend',
+    'always: every name of $list contains its backend',
     verifies('gateway:catalog:names'),
     async ({ list, use }) => {
       const guest = await enter(era, (await openMarket(await shops(), { endpoint: { names: 'always' } })).url());
@@ -52,7 +52,7 @@ describe.each(eras)('for a %s client', (era) => {
   );
 
   it.each(callers)(
-    'never: what several have is left out of $list, and told',
+    'never: an entry that several backends have is left out of $list, and reported',
     verifies('gateway:catalog:names'),
     async ({ list, use }) => {
       const gateway = await openMarket(await shops(), { endpoint: { names: 'never' } });
@@ -126,7 +126,7 @@ describe('headers', () => {
   };
 
   it(
-    'the client names the tool in its own words, the backend hears its own',
+    'the client sends the renamed tool name, the backend gets its own',
     verifies('gateway:catalog:names-headers'),
     async () => {
       const { m, gateway } = await setting();
@@ -149,11 +149,11 @@ describe('headers', () => {
 
   const wrong = [
     { name: 'Mcp-Name has the backend’s name', headers: { 'mcp-name': 'plain', 'mcp-param-region': 'north' } },
-    { name: 'Mcp-Param-* says something else', headers: { 'mcp-param-region': 'south' } },
+    { name: 'Mcp-Param-* with another value', headers: { 'mcp-param-region': 'south' } },
     { name: 'Mcp-Param-* is missing', headers: {} },
   ];
   it.each(wrong)(
-    'what disagrees is refused, and reaches nobody: $name',
+    'a header that disagrees is rejected before any backend: $name',
     verifies('gateway:catalog:names-headers'),
     async ({ headers }) => {
       const { m, gateway } = await setting();
@@ -180,7 +180,7 @@ describe('headers', () => {
   );
 
   it(
-    'a tool whose annotations break the rules is left out of the merged list',
+    'a tool whose x-mcp-header annotations are invalid is left out of the merged list',
     verifies('gateway:catalog:names-headers'),
     async () => {
       const invalid = { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } };

@@ -24,8 +24,8 @@ const both = (script: Script = {}) =>
     openShop('legacy', 'k', { ...goods, script }),
   ]);
 
-describe('what changes', () => {
-  it('is told once, whichever backend tells it', verifies('gateway:catalog:subscriptions'), async () => {
+describe('a list change', () => {
+  it('is notified once, whichever backend sends it', verifies('gateway:catalog:subscriptions'), async () => {
     const shops = await both();
     const guest = await enterLegacy((await openMarket(shops)).url());
     await guest.all('tools/list');
@@ -40,7 +40,7 @@ describe('what changes', () => {
   });
 
   it.each(eras)(
-    'in a storm at a %s backend is told at its beginning and at its end',
+    'in a storm at a %s backend is notified at its beginning and at its end',
     verifies('gateway:catalog:storms'),
     async (era) => {
       const clock = new LeapClock();
@@ -99,7 +99,7 @@ describe('logging/setLevel', () => {
   });
 });
 
-describe('a question', () => {
+describe('a server request', () => {
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
   const capabilities = { elicitation: {}, sampling: {}, roots: {} };
   const sampling = { messages: [], maxTokens: 1 };
@@ -179,7 +179,7 @@ describe('a question', () => {
   );
 
   it(
-    'outside any call reaches the client, and its answer the backend that asked',
+    'outside any call reaches the client, and its answer the backend that sent it',
     verifies('gateway:catalog:sessions'),
     async () => {
       const got: Json[] = [];
@@ -316,7 +316,7 @@ describe('an upstream session that is lost', () => {
   });
 });
 
-it('a process that dies is started again for what it was to tell', verifies('gateway:catalog:sessions'), async () => {
+it('a process that exits is started again for its subscriptions', verifies('gateway:catalog:sessions'), async () => {
   const clock = new LeapClock();
   const process = await legacyProcess({
     'resources/list': (turn) => turn.result({ resources: [resource('note://r')] }),

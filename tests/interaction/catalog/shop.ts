@@ -1,6 +1,6 @@
 /**
- * A backend that has what it is told to have, in pages, and signs everything that it answers: whoever reads an answer sees
- * whose it is. The same shop in both eras.
+ * A backend with configured lists, in pages. It signs every result, so that a test sees which backend answered. It is
+ * the same in both eras.
  */
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Json, until } from '../harness/client.ts';
@@ -88,7 +88,7 @@ export class Shop {
     return this;
   }
 
-  /** As after a restart: whoever has a session learns that there is none. */
+  /** As after a restart: every session is unknown. */
   forgetSessions(): void {
     for (const session of this.#sessions) this.#forgotten.add(session);
   }

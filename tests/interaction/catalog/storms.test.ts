@@ -1,4 +1,6 @@
-/** A backend that tells of the same change again and again: clients hear of it at the beginning and at the end of that. */
+/**
+ * A backend that tells of the same change again and again: clients hear of it at the beginning and at the end of that.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { notification, request } from '../harness/behind.ts';
@@ -21,7 +23,7 @@ const STORM = 200;
 describe.each(eras)('a %s backend at its own endpoint', verifies('gateway:catalog:storms'), (backendEra) => {
   const shopOf = () => openShop(backendEra, 'b', { tools: [tool('t')] });
 
-  it.each(eras)('a storm of changes is told to a %s client at its beginning and at its end', async (era) => {
+  it.each(eras)('a storm of changes is notified to a %s client at its beginning and at its end', async (era) => {
     const clock = new LeapClock();
     const shop = await shopOf();
     const gateway = await openMarket([shop], { limits, ports: { clock } });
@@ -40,7 +42,7 @@ describe.each(eras)('a %s backend at its own endpoint', verifies('gateway:catalo
     }
   });
 
-  it('a storm of changes is told once for now over HTTP+SSE', async () => {
+  it('a storm of changes is notified once for now over HTTP+SSE', async () => {
     const shop = await shopOf();
     const gateway = await openMarket([shop], { limits });
     const client = await SseClient.connect(`${gateway.origin}/servers/b/sse`);
@@ -50,7 +52,7 @@ describe.each(eras)('a %s backend at its own endpoint', verifies('gateway:catalo
     expect(client.heard.filter(({ method }) => method === toolsChanged)).toHaveLength(1);
   });
 
-  it.each(eras)('a storm of changes is told once for now to a %s client over stdio', async (era) => {
+  it.each(eras)('a storm of changes is notified once for now to a %s client over stdio', async (era) => {
     const shop = await shopOf();
     const client = new StdioClient(configFile({ backends: { b: { url: shop.backend.url } }, limits }));
     if (era === 'legacy') {

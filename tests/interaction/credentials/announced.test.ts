@@ -22,7 +22,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   const linkIn = (text: string) => /http:\S+\/connect\/[\w-]{16,}/.exec(text)?.[0];
 
   it(
-    'reads in the instructions and in the error where its own person can agree',
+    'gets the consent page of its own user in the instructions and in the error',
     verifies('gateway:consent:announced'),
     async () => {
       const office = await Office.open({ backend: row.backend });

@@ -42,7 +42,7 @@ async function place(title: string, era: (typeof eras)[number]) {
 }
 
 describe.each(eras)('the recipe, with a %s client and backend', verifies('gateway:credentials:recipes'), (era) => {
-  it('for everybody with their own account', async () => {
+  it('for every user with their own account', async () => {
     const { backend, keys, gateway, url } = await place('Everybody with their own account', era);
     const ada = new Person('ada', gateway.origin, keys.ada);
     const client = await caller({

@@ -1,4 +1,6 @@
-/** Authorization servers that are away, slow or wrong: a named error for the one call, and nothing else is disturbed. */
+/**
+ * Authorization servers that are away, slow or wrong: a named error for the one call, and nothing else is disturbed.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Asked, type Said, TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -29,12 +31,12 @@ const metadata = '/.well-known/oauth-authorization-server';
 
 const faults: readonly Fault[] = [
   {
-    name: 'whose metadata cannot be had',
+    name: 'whose metadata is unavailable',
     reason: 'authorization_unavailable',
     befall: answering(metadata, { status: 503, body: {} }),
   },
   {
-    name: 'whose metadata is another’s',
+    name: 'whose metadata names another issuer',
     reason: 'authorization_untrusted',
     befall: ({ backend: { issuer } }) => {
       issuer.metadata = { issuer: 'https://other.example' };
@@ -98,8 +100,8 @@ describe.each(eras)(
   },
 );
 
-describe('an authorization server that takes its time', verifies('gateway:credentials:refused'), () => {
-  it('has nothing sent for a client that is gone meanwhile', async () => {
+describe('an authorization server that is slow', verifies('gateway:credentials:refused'), () => {
+  it('gets nothing for a client that disconnected meanwhile', async () => {
     const time = new TestTime();
     const office = await Office.open({ backend: 'modern', ports: { timeOfDay: time.now }, limits: { sseAfterMs: 0 } });
     const ada = office.employee('ada');

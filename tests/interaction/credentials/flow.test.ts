@@ -1,5 +1,6 @@
 /**
- * A backend that wants a person's consent in the middle of a call: the person is shown the page, agrees, and the call goes on.
+ * A backend that wants a person's consent in the middle of a call: the person is shown the page, agrees, and the call
+ * goes on.
  * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-for-oauth-flows
  */
 import { describe, expect, it } from 'vitest';
@@ -25,7 +26,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   };
 
   it(
-    'is asked to open the page, and gets its result once the person has agreed',
+    'gets a URL elicitation for the page, and its result once the user consented',
     verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow'),
     async () => {
       const { office, ada } = await open();
@@ -41,7 +42,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   );
 
   it(
-    'gets its result, too, where the person takes longer than the client',
+    'gets its result also if the user takes longer than the client',
     verifies('gateway:credentials:asked'),
     async () => {
       const { office, ada } = await open();
@@ -57,7 +58,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   );
 
   it(
-    'is told where the page is where it cannot be asked, and is served once the person was there',
+    'gets the page in an error if it has no URL elicitation, and is served once the user consented',
     verifies('gateway:credentials:told'),
     async () => {
       const { office, ada } = await open();
@@ -71,7 +72,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   );
 
   it.each(['decline', 'cancel'] as const)(
-    'is told so where it answers with %s',
+    'gets an error if it answers with %s',
     verifies('gateway:credentials:refused'),
     async (action) => {
       const { office, ada } = await open();
@@ -84,7 +85,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   );
 
   it(
-    'is told so where the person says no at the authorization server',
+    'gets an error if the user declines at the authorization server',
     verifies('gateway:credentials:refused'),
     async () => {
       const { office, ada } = await open();
@@ -100,7 +101,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
   );
 
   it(
-    'is told so where nobody goes through with it in time, and the page is good afterwards',
+    'gets an error if the user does not consent in time, and the page stays valid',
     verifies('gateway:credentials:refused'),
     async () => {
       const { office, ada } = await open({ limits: { askMs: 300 } });

@@ -1,4 +1,4 @@
-/** A backend that lets nobody in without a token of its authorization server: a door before a scripted one. */
+/** A scripted backend behind a check: it needs a token of its authorization server. */
 import { Agent, createServer, type IncomingMessage, request as onward, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -28,13 +28,13 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
   readonly inner: Inner;
   /** Scopes that a request needs besides a token, by the message's text. */
   needs: (text: string) => readonly string[] = () => [];
-  /** Every `Authorization` that reached the door, let in or not. */
+  /** Every `Authorization` header that arrived, accepted or not. */
   readonly presented: (string | undefined)[] = [];
   refusals = 0;
   /** Named in the place of its own authorization server, and of the place of its metadata. */
   namedIssuer: string | undefined;
   namedMetadata: string | undefined;
-  /** Tokens that are good no longer, though nobody told whoever has them. */
+  /** Tokens that were revoked without notice to their holders. */
   readonly ended = new Set<string>();
   /** Which person's tokens those are: who was at the authorization server when it gave the code. */
   readonly owners = new Map<string, string>();

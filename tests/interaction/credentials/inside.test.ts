@@ -1,4 +1,7 @@
-/** What a backend, or the authorization server that it names, can make the gateway ask on its own machine: nothing unnamed. */
+/**
+ * What a backend, or the authorization server that it names, can make the gateway ask on its own machine: nothing
+ * unnamed.
+ */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { backendLine } from '../../../src/cli/banner.ts';
 import { Failure } from '../../../src/errors/failure.ts';
@@ -34,7 +37,8 @@ interface Attempt {
   make(office: Office, port: string): void;
 }
 
-const unnamed = /^https?:\/\/\S+ is (not https|on this machine or inside the network), and must not be asked$/;
+const unnamed =
+  /^https?:\/\/\S+ (does not use https|is on this machine or in the internal network), so the gateway does not connect to it$/;
 const byMetadata = (member: string): Attempt => ({
   name: `an authorization server whose ${member} is another port`,
   message: unnamed,
@@ -77,7 +81,7 @@ const attempts: readonly Attempt[] = [
 
 describe.each(rows)('a $client client of a $backend backend, $door endpoint', (row) => {
   it.each(attempts)(
-    '$name is told by name, and nothing is asked there',
+    '$name is rejected by name, and no request is sent there',
     verifies('gateway:credentials:inside'),
     async ({ make, message }) => {
       const office = await Office.open({
@@ -111,7 +115,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
 
 describe('a backend with one account for all that names another port', () => {
   it(
-    'is refused, with the cure in the log, at /readyz and in the line at start-up',
+    'is rejected, with the remedy in the log, at /readyz and in the start-up line',
     verifies('gateway:run:cause-named'),
     async () => {
       const backend = await GuardedBackend.open({ era: 'modern' });
@@ -125,7 +129,7 @@ describe('a backend with one account for all that names another port', () => {
         data: { reason: 'authorization_untrusted' },
       });
       const cure = expect.stringContaining('`auth.authorizationServers`');
-      const refused = () => gateway.log.find(({ text }) => text.startsWith('backend refuses the gateway'));
+      const refused = () => gateway.log.find(({ text }) => text.startsWith('backend not usable'));
       await until(() => refused() !== undefined, 'the log names it');
       expect(refused()?.facts).toEqual({ backend: 'files', reason: 'authorization_untrusted', cure });
       const { backends } = (await send(`${gateway.origin}/readyz`, { method: 'GET' })).json();

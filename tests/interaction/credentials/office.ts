@@ -1,8 +1,8 @@
 /** A gateway with keys for its people, before one backend that wants consent and one that does not. */
 import { onTestFinished } from 'vitest';
-import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import type { Records } from '../../../src/store/ports.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
+import { MemoryRecords } from '../../kit/memory-records.ts';
 import type { Headers } from '../harness/client.ts';
 import { bearer, keyRing } from '../harness/credentials.ts';
 import { eras } from '../harness/eras.ts';
@@ -106,7 +106,7 @@ export class Office {
     return this.gateway.url(door === 'single' ? 'files' : undefined);
   }
 
-  /** What the tool of the backend is called at that door. */
+  /** The name of the backend's tool at that endpoint. */
   tool(door: Door): string {
     return door === 'single' ? 'work' : 'files__work';
   }
@@ -116,7 +116,7 @@ export class Office {
     return { key, credentials: bearer(key), person: new Person(name, this.gateway.origin, key) };
   }
 
-  /** A client of somebody who agrees to everything at once. */
+  /** A client of a user who consents to everything immediately. */
   client(
     row: Pick<Row, 'client' | 'door'>,
     { person, credentials }: Employee,

@@ -22,7 +22,7 @@ async function linkFor(office: Office, name: (typeof staff)[number]): Promise<st
 }
 
 describe('the page', verifies('gateway:consent:principal-alone', 'gateway:consent:browser-bound'), () => {
-  it('is for nobody but the one who was told of it, whoever opens the link', async () => {
+  it('is only for the principal that got it, whoever opens the link', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
     const bob = office.employee('bob');
@@ -37,7 +37,7 @@ describe('the page', verifies('gateway:consent:principal-alone', 'gateway:consen
     expect((await ada.person.browser.go(link)).status).toBe(404);
   });
 
-  it('is not finished in another browser than the one that left from it', async () => {
+  it('is not completed in another browser than the one that started the flow', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
     const left = await ada.person.leave(await linkFor(office, 'ada'));
@@ -49,7 +49,7 @@ describe('the page', verifies('gateway:consent:principal-alone', 'gateway:consen
     expect((await ada.person.browser.go(back)).status).toBe(200);
   });
 
-  it('is shown to nobody who has no key, and needs none of the endpoints’ credentials', async () => {
+  it('is not shown without a key, and needs none of the endpoint credentials', async () => {
     const office = await Office.open({ backend: 'modern' });
     const page = await new Browser(office.gateway.origin).go(await linkFor(office, 'ada'));
     expect(page.status).toBe(200);
@@ -58,8 +58,8 @@ describe('the page', verifies('gateway:consent:principal-alone', 'gateway:consen
   });
 });
 
-describe('one who has not agreed', verifies('gateway:credentials:others-unaffected'), () => {
-  it.each(eras)('has everything else behind the endpoint (a %s client)', async (client) => {
+describe('a principal that has not consented', verifies('gateway:credentials:others-unaffected'), () => {
+  it.each(eras)('gets everything else of the endpoint (a %s client)', async (client) => {
     const office = await Office.open({ backend: 'modern' });
     const bob = await office.client({ client, door: 'merged' }, office.employee('bob'), 'never');
     expect(await bob.tools()).toEqual(['other__free']);
@@ -68,7 +68,7 @@ describe('one who has not agreed', verifies('gateway:credentials:others-unaffect
     expect(await bob.call('other__free')).toMatchObject({ result: { content: [{ text: 'free' }] } });
   });
 
-  it.each(eras)('is not served because somebody else has (a %s client)', async (client) => {
+  it.each(eras)('is not served because another one has (a %s client)', async (client) => {
     const office = await Office.open({ backend: client });
     const ada = await office.client({ client, door: 'merged' }, office.employee('ada'));
     expect(await ada.call('files__work')).toMatchObject(done);
@@ -87,7 +87,7 @@ describe('lists', verifies('gateway:credentials:list-changes'), () => {
     { backend: 'modern', door: 'single', has: ['work'] },
     { backend: 'legacy', door: 'merged', has: ['files__work', 'other__free'] },
     { backend: 'modern', door: 'merged', has: ['files__work', 'other__free'] },
-  ] as const)('are said to have changed once consent was given ($backend backend, $door)', async (row) => {
+  ] as const)('are notified as changed once consent was given ($backend backend, $door)', async (row) => {
     const office = await Office.open({ backend: row.backend });
     const ada = office.employee('ada');
     const client = await office.client({ client: 'legacy', door: row.door }, ada, 'never');
@@ -99,7 +99,7 @@ describe('lists', verifies('gateway:credentials:list-changes'), () => {
   });
 
   it.each(eras)(
-    'are said to have changed to everybody who agrees, not to the first one alone (%s backend)',
+    'are notified as changed to every principal that consents, not only to the first (%s backend)',
     async (era) => {
       const office = await Office.open({ backend: era });
       const first = await office.client({ client: 'legacy', door: 'merged' }, office.employee('ada'));
@@ -119,7 +119,7 @@ describe('lists', verifies('gateway:credentials:list-changes'), () => {
     },
   );
 
-  it('are said to have changed to whoever listens in the modern way', async () => {
+  it('are notified as changed to a modern subscription', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
     const client = await office.client(merged, ada, 'never');
@@ -139,8 +139,8 @@ describe('lists', verifies('gateway:credentials:list-changes'), () => {
   });
 });
 
-describe('the tokens of several people', verifies('gateway:credentials:one-principal'), () => {
-  it('never serve anybody else, whatever happens in which order', async () => {
+describe('the tokens of several users', verifies('gateway:credentials:one-principal'), () => {
+  it('never serve another user, in any order of events', async () => {
     const step = fc.record({
       who: fc.constantFrom(...staff),
       what: fc.constantFrom('call', 'call', 'together', 'expire', 'forget'),

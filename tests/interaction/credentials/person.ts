@@ -1,11 +1,11 @@
-/** Somebody at a browser who was given a link: shows who they are, agrees, and comes back. */
+/** A user at a browser with a link: authenticates, consents, and is redirected back. */
 import { Browser, type Visited } from '../authserver/browser.ts';
 import type { GuardedBackend } from './guarded-backend.ts';
 
 export class Person {
   readonly name: string;
   readonly browser: Browser;
-  /** Absent where the gateway asks nobody who they are. */
+  /** Absent if the gateway has no authentication. */
   readonly key: string | undefined;
 
   constructor(name: string, origin: string, key?: string) {

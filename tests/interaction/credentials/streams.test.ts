@@ -1,6 +1,6 @@
 /** Streams need leave as calls do: those that stand open, and the older transport, on either side. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryRecords } from '../../../src/store/memory-records.ts';
+import { MemoryRecords } from '../../kit/memory-records.ts';
 import { TestTime } from '../../oauth/client/support.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
@@ -16,7 +16,7 @@ import { Person } from './person.ts';
 
 const held = verifies('client-auth:bearer-header:every-request');
 
-describe('a stream that stands open', held, () => {
+describe('an open stream', held, () => {
   it('is opened with the token, and with the new one after a refresh', async () => {
     const time = new TestTime();
     const office = await Office.open({ backend: 'legacy', ports: { timeOfDay: time.now } });
@@ -64,7 +64,7 @@ describe('HTTP+SSE', held, () => {
     expect(backend.presented.at(-1)).toMatch(/^Bearer access-/);
   });
 
-  it('of a client: it is told of the page, which is younger than its way of being asked', async () => {
+  it('of a client: it gets the page in an error, because the transport is older than URL elicitation', async () => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
     const url = office.url('merged').replace(/mcp$/, 'sse');

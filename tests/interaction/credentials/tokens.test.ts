@@ -19,39 +19,43 @@ const posted = ({ headers, body }: Call): RequestInit => ({
 
 const single = { client: 'modern', door: 'single' } as const;
 
-describe('a backend that wants more', verifies('client-auth:403-scope-union', 'client-auth:403-scope-upgrade'), () => {
-  it.each(eras)('has the person asked for all of it together (%s)', async (era) => {
-    const office = await Office.open({ backend: era });
-    const { backend } = office;
-    backend.needs = (text) => (text.includes('"admin"') ? ['admin'] : ['read']);
-    const client = await office.client({ client: era, door: 'single' }, office.employee('ada'));
-    expect(await client.call('work')).toMatchObject(done);
-    expect(await client.call('work', { as: 'admin' })).toMatchObject(done);
-    const scopes = backend.issuer.site.asked('/authorize').map(({ query }) => query.get('scope'));
-    expect(scopes).toEqual(['read', 'read admin']);
-    expect(client.asked).toHaveLength(2);
-    expect(await client.call('work')).toMatchObject(done);
-    expect(client.asked).toHaveLength(2);
-  });
+describe(
+  'a backend that requires more scopes',
+  verifies('client-auth:403-scope-union', 'client-auth:403-scope-upgrade'),
+  () => {
+    it.each(eras)('makes the user consent to all of them together (%s)', async (era) => {
+      const office = await Office.open({ backend: era });
+      const { backend } = office;
+      backend.needs = (text) => (text.includes('"admin"') ? ['admin'] : ['read']);
+      const client = await office.client({ client: era, door: 'single' }, office.employee('ada'));
+      expect(await client.call('work')).toMatchObject(done);
+      expect(await client.call('work', { as: 'admin' })).toMatchObject(done);
+      const scopes = backend.issuer.site.asked('/authorize').map(({ query }) => query.get('scope'));
+      expect(scopes).toEqual(['read', 'read admin']);
+      expect(client.asked).toHaveLength(2);
+      expect(await client.call('work')).toMatchObject(done);
+      expect(client.asked).toHaveLength(2);
+    });
 
-  it('is left alone where no scope would change its mind', async () => {
-    const office = await Office.open({ backend: 'modern' });
-    const { backend } = office;
-    const client = await office.client(single, office.employee('ada'));
-    expect(await client.call('work')).toMatchObject(done);
-    backend.issuer.tokenAnswer = (_asked, grant) =>
-      grant === 'authorization_code' ? backend.issuer.give('read') : undefined;
-    backend.needs = (text) => (text.includes('"admin"') ? ['admin'] : []);
-    const { error } = await client.call('work', { as: 'admin' });
-    expect(error.data.reason).toBe('backend_forbidden');
-    expect(client.asked).toHaveLength(2);
-    // What it has is good for everything else.
-    expect(await client.call('work')).toMatchObject(done);
-  });
-});
+    it('gets no retry if no scope would help', async () => {
+      const office = await Office.open({ backend: 'modern' });
+      const { backend } = office;
+      const client = await office.client(single, office.employee('ada'));
+      expect(await client.call('work')).toMatchObject(done);
+      backend.issuer.tokenAnswer = (_asked, grant) =>
+        grant === 'authorization_code' ? backend.issuer.give('read') : undefined;
+      backend.needs = (text) => (text.includes('"admin"') ? ['admin'] : []);
+      const { error } = await client.call('work', { as: 'admin' });
+      expect(error.data.reason).toBe('backend_forbidden');
+      expect(client.asked).toHaveLength(2);
+      // What it has is good for everything else.
+      expect(await client.call('work')).toMatchObject(done);
+    });
+  },
+);
 
-describe('a token that is over', verifies('client-auth:refresh:transparent'), () => {
-  it('is renewed once for a thousand calls, of which none notices', async () => {
+describe('an expired token', verifies('client-auth:refresh:transparent'), () => {
+  it('is refreshed once for a thousand calls, and none of them fails', async () => {
     const time = new TestTime();
     const office = await Office.open({
       backend: 'modern',
@@ -75,7 +79,7 @@ describe('a token that is over', verifies('client-auth:refresh:transparent'), ()
     expect(client.asked).toHaveLength(1);
   }, 60_000);
 
-  it.each(eras)('is renewed where the backend says so before its time (%s)', async (era) => {
+  it.each(eras)('is refreshed early if the backend rejects it (%s)', async (era) => {
     const time = new TestTime();
     const office = await Office.open({ backend: era, ports: { timeOfDay: time.now } });
     const { backend } = office;
@@ -88,7 +92,7 @@ describe('a token that is over', verifies('client-auth:refresh:transparent'), ()
     expect(client.asked).toHaveLength(1);
   });
 
-  it.each(eras)('is asked for anew where it cannot be renewed (%s)', async (era) => {
+  it.each(eras)('is replaced by a new consent if it cannot be refreshed (%s)', async (era) => {
     const time = new TestTime();
     const office = await Office.open({ backend: era, ports: { timeOfDay: time.now } });
     const client = await office.client({ client: era, door: 'single' }, office.employee('ada'));
@@ -102,7 +106,7 @@ describe('a token that is over', verifies('client-auth:refresh:transparent'), ()
 });
 
 describe('after a restart', verifies('gateway:credentials:restart'), () => {
-  it.each(eras)('nobody is asked again (%s)', async (era) => {
+  it.each(eras)('no user has to consent again (%s)', async (era) => {
     const office = await Office.open({ backend: era });
     const row = { client: era, door: 'single' } as const;
     const before = await office.client(row, office.employee('ada'));
@@ -114,7 +118,7 @@ describe('after a restart', verifies('gateway:credentials:restart'), () => {
     expect(office.backend.issuer.site.asked('/register')).toHaveLength(1);
   });
 
-  it('a page that was told of before is still good', async () => {
+  it('a page from before the restart stays valid', async () => {
     const office = await Office.open({ backend: 'modern', more: { seal: { key: 'k'.repeat(40) } } });
     const ada = office.employee('ada');
     const before = await office.client(single, ada, 'never');
@@ -134,7 +138,7 @@ describe('a machine account', verifies('client-auth:client-credentials'), () => 
     { era: 'legacy', shared: true },
     { era: 'modern', shared: false },
     { era: 'modern', shared: true },
-  ] as const)('asks nobody ($era, shared: $shared)', async ({ era, shared }) => {
+  ] as const)('needs no user ($era, shared: $shared)', async ({ era, shared }) => {
     const office = await Office.open({ backend: era, auth: { ...secret, scopes: ['read'], shared } });
     for (const name of ['ada', 'bob'] as const) {
       const client = await office.client({ client: era, door: 'merged' }, office.employee(name), 'never');
@@ -164,7 +168,7 @@ describe('a machine account', verifies('client-auth:client-credentials'), () => 
     expect(asked?.headers.authorization).toBeUndefined();
   });
 
-  it('that is refused by its authorization server is told so, and the rest goes on', async () => {
+  it('that is rejected by its authorization server gets an error, and other backends continue', async () => {
     const office = await Office.open({ backend: 'modern', auth: secret });
     office.backend.issuer.tokenAnswer = () => ({ status: 401, body: { error: 'invalid_client' } });
     const client = await office.client({ client: 'modern', door: 'merged' }, office.employee('ada'), 'never');
@@ -203,9 +207,9 @@ describe('a token of the caller’s own issuer', verifies('gateway:credentials:t
   });
 });
 
-describe('what authorization server and backend are sent', () => {
+describe('the requests to authorization server and backend', () => {
   const asked = verifies('client-auth:resource-parameter', 'client-auth:pkce:s256');
-  it('names the backend as the resource, and proves by S256 who asked', asked, async () => {
+  it('name the backend as the resource, and use PKCE with S256', asked, async () => {
     const office = await Office.open({ backend: 'modern' });
     const { url, issuer } = office.backend;
     const client = await office.client(single, office.employee('ada'));

@@ -11,7 +11,7 @@ const single = { client: 'modern', door: 'single' } as const;
 const accepted = { action: 'accept' };
 const elicitation = { elicitation: { url: {} } };
 
-describe('several calls of one person', verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow'), () => {
+describe('several calls of one user', verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow'), () => {
   it.each(eras)('wait for one consent (%s)', async (era) => {
     const office = await Office.open({ backend: era });
     const ada = office.employee('ada');
@@ -32,8 +32,8 @@ describe('several calls of one person', verifies('gateway:credentials:asked', 'c
   });
 });
 
-describe('a call that nobody waits for any more', verifies('gateway:credentials:refused'), () => {
-  it('is not made when consent comes: the client’s connection ended', async () => {
+describe('a call that was cancelled', verifies('gateway:credentials:refused'), () => {
+  it('is not sent when consent is given: the client disconnected', async () => {
     const office = await Office.open({ backend: 'modern', limits: { sseAfterMs: 0 } });
     const ada = office.employee('ada');
     const params = { name: 'work', arguments: {} };
@@ -58,7 +58,7 @@ describe('a call that nobody waits for any more', verifies('gateway:credentials:
     expect(calls).toEqual([{ again: true }]);
   });
 
-  it('is not made when consent comes: the client cancelled it', async () => {
+  it('is not sent when consent is given: the client cancelled it', async () => {
     const office = await Office.open({ backend: 'legacy' });
     const ada = office.employee('ada');
     const session = await connectLegacy(office.url('single'), { capabilities: elicitation }, ada.credentials);
@@ -75,8 +75,8 @@ describe('a call that nobody waits for any more', verifies('gateway:credentials:
   });
 });
 
-describe('what waits when the gateway ends', verifies('gateway:credentials:refused'), () => {
-  it.each(eras)('is told so, and leaves no timer behind (%s)', async (era) => {
+describe('a call that waits for consent when the gateway closes', verifies('gateway:credentials:refused'), () => {
+  it.each(eras)('gets an error, and leaves no timer (%s)', async (era) => {
     const clock = new LeapClock();
     const office = await Office.open({ backend: era, ports: { clock } });
     const ada = office.employee('ada');
@@ -98,7 +98,7 @@ describe('what waits when the gateway ends', verifies('gateway:credentials:refus
     await until(() => clock.pending === 0, 'no timer is left');
   });
 
-  it('lets go of a page that a session waited for, with the session', async () => {
+  it('a session that waited for a consent page releases it when it ends', async () => {
     const clock = new LeapClock();
     const office = await Office.open({ backend: 'modern', ports: { clock } });
     const client = await office.client({ client: 'legacy', door: 'merged' }, office.employee('ada'), 'never');
@@ -111,7 +111,7 @@ describe('what waits when the gateway ends', verifies('gateway:credentials:refus
   });
 });
 
-describe('whatever is asked for', verifies('gateway:credentials:told'), () => {
+describe('for every method', verifies('gateway:credentials:told'), () => {
   const requests = [
     { method: 'tools/list', params: {} },
     { method: 'tools/call', params: { name: 'work', arguments: {} } },
@@ -126,7 +126,7 @@ describe('whatever is asked for', verifies('gateway:credentials:told'), () => {
     },
   ];
 
-  it.each(requests)('the page is told of: $method', async ({ method, params }) => {
+  it.each(requests)('the client gets the consent page: $method', async ({ method, params }) => {
     const office = await Office.open({ backend: 'modern' });
     const ada = office.employee('ada');
     const answer = await send(office.url('single'), modern({ method, params, headers: ada.credentials }));
@@ -136,7 +136,7 @@ describe('whatever is asked for', verifies('gateway:credentials:told'), () => {
     expect(legacy.json().error).toMatchObject({ code: -32042, data: { url: answer.json().error.data.url } });
   });
 
-  it('the page is told of: subscriptions/listen', async () => {
+  it('the client gets the consent page: subscriptions/listen', async () => {
     const office = await Office.open({ backend: 'modern' });
     const params = { notifications: { toolsListChanged: true } };
     const { credentials } = office.employee('ada');
@@ -159,8 +159,8 @@ describe('whatever is asked for', verifies('gateway:credentials:told'), () => {
   });
 });
 
-describe('a backend that asks by itself', verifies('gateway:credentials:others-unaffected'), () => {
-  it('gets its own state back, beside one that wants consent', async () => {
+describe('a backend that sends input requests of its own', verifies('gateway:credentials:others-unaffected'), () => {
+  it('gets its own state back, beside a backend that requires consent', async () => {
     const question = { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object' } } };
     const asking = await modernBackend({
       'tools/call': (turn) => {

@@ -25,7 +25,7 @@ const tokens = [0, '0', '', 1, -1, 9007199254740991, 'é"\\'];
 
 describe.each(sides)('an id and a token at a $era backend', ({ behind }) => {
   it.each(tokens)(
-    'are those that the client gave, whatever they are: %j',
+    'are those of the client, whatever they are: %j',
     verifies('gateway:exchange:id-zero'),
     async (id) => {
       const { url, backend } = await behind({
@@ -89,7 +89,7 @@ describe('the number 0 and the string "0"', verifies('gateway:exchange:id-types'
     expect(backend.of('notifications/cancelled')).toHaveLength(1);
   });
 
-  it('are two answers to a question: the one with the wrong type is dropped', async () => {
+  it('are two answers to a server request: the one with the wrong type is dropped', async () => {
     const held = new Held();
     const answers: Json[] = [];
     const { url } = await behindLegacy({

@@ -65,11 +65,11 @@ describe.each(pairs)(
     });
 
     it.each([
-      { name: 'that nobody gave', token: (id: string) => id, meta: {} },
+      { name: 'with an unknown token', token: (id: string) => id, meta: {} },
       { name: 'of another request', token: (id: string) => `${id}x`, meta: { progressToken: 'mine' } },
       { name: 'in another type', token: () => 1, meta: { progressToken: 'mine' } },
       { name: 'of the client, which only the gateway knows', token: () => 'mine', meta: { progressToken: 'mine' } },
-      { name: 'that is none', token: () => undefined, meta: { progressToken: 'mine' } },
+      { name: 'with an invalid token', token: () => undefined, meta: { progressToken: 'mine' } },
     ])('is dropped under a token $name', async ({ token, meta }) => {
       const { url } = await behind({
         'tools/call': (turn) => {

@@ -55,7 +55,7 @@ const doubled: readonly Doubled[] = [
 const saidBy = ({ id, params }: Json): readonly object[] =>
   (doubled.find(({ name }) => name === params.name) as Doubled).says(id);
 
-describe('a backend that answers twice', verifies('gateway:exchange:one-settle'), () => {
+describe('a backend that answers a request twice', verifies('gateway:exchange:one-settle'), () => {
   const sides = [
     { era: 'modern', behind: behindModern, start: modernProcess },
     { era: 'legacy', behind: behindLegacy, start: legacyProcess },
@@ -73,7 +73,7 @@ describe('a backend that answers twice', verifies('gateway:exchange:one-settle')
     }
   };
 
-  it.each(sides)('is heard once, over HTTP: $era', async ({ behind }) => {
+  it.each(sides)('is read once, over HTTP: $era', async ({ behind }) => {
     const { url } = await behind({
       'tools/call': (turn) => {
         turn.stream();
@@ -84,7 +84,7 @@ describe('a backend that answers twice', verifies('gateway:exchange:one-settle')
     await expectOnce(url);
   });
 
-  it.each(sides)('is heard once, over a pipe: $era', async ({ start }) => {
+  it.each(sides)('is read once, over a pipe: $era', async ({ start }) => {
     const { command, args } = await start({
       'tools/call': (turn) => {
         for (const message of saidBy(turn.message)) turn.process.say(message);
@@ -95,7 +95,7 @@ describe('a backend that answers twice', verifies('gateway:exchange:one-settle')
   });
 });
 
-describe('what happens to a call at the same time as its answer', verifies('gateway:exchange:one-settle'), () => {
+describe('an event that races with the response of a call', verifies('gateway:exchange:one-settle'), () => {
   /** The answer and the other thing, in both orders and in the same turn of the event loop. */
   const orders = ['answer first', 'answer last'] as const;
   const inOrder = async (order: (typeof orders)[number], answer: () => void, other: () => unknown): Promise<void> => {

@@ -142,7 +142,7 @@ describe('a reader that is slow', () => {
     },
   );
 
-  it('gets every question and every result', verifies('gateway:outbox:never-dropped'), async () => {
+  it('gets every server request and every result', verifies('gateway:outbox:never-dropped'), async () => {
     const held = new Held();
     const limits = { outboxSoftBytes: 64 * 1024, outboxBytes: 256 * MiB, eventBytesPerStream: 256 * MiB };
     const { url, gateway } = await behindLegacy({ 'tools/call': held.take }, { limits });
@@ -205,9 +205,9 @@ describe('a reader that reads nothing', () => {
 
   it.each([
     { name: 'with the limits that there are by default', set: {} },
-    { name: 'with an outbox that is smaller than what was missed', set: limits },
+    { name: 'with an outbox that is smaller than the missed messages', set: limits },
   ])(
-    'is cut off, and comes back for the rest in the legacy era: $name',
+    'is disconnected, and resumes in the legacy era: $name',
     verifies('gateway:outbox:reader-cut-off'),
     async ({ set }) => {
       const held = new Held();

@@ -1,6 +1,6 @@
 /**
- * The top level of a message is written anew on its way through: a backend whose reader ignores case would take `ID` for
- * `id`, and answer the call of another caller. https://www.jsonrpc.org/specification
+ * The top level of a message is written anew on its way through: a backend whose reader ignores case would take `ID`
+ * for `id`, and answer the call of another caller. https://www.jsonrpc.org/specification
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -149,7 +149,7 @@ describe('ids of requests to a backend', verifies('gateway:exchange:unguessable-
     for (let at = 0; at < 16; at++) expect(new Set(ids.map((id) => String(id)[at])).size).toBeGreaterThan(4);
   });
 
-  it('cannot be named by another caller of a shared process: a twin of id is refused', async () => {
+  it('cannot be named by another caller of a shared process: a duplicate id key is rejected', async () => {
     const backend = await legacyProcess({ 'tools/call': () => undefined });
     const { command, args } = backend;
     const gateway = await startGateway({ backends: { b: { command, args, share: true } } });
@@ -167,7 +167,7 @@ describe('ids of requests to a backend', verifies('gateway:exchange:unguessable-
     expect(backend.of('tools/call')).toHaveLength(1);
   });
 
-  it('of an answer are found in `id` alone, whatever else the answer names', async () => {
+  it('of a response are read from `id` alone, whatever other members it has', async () => {
     const { command, args, ...backend } = await modernProcess({ 'tools/call': () => undefined });
     const gateway = await startGateway({ backends: { b: { command, args } } });
     const ask = (id: number) => send(gateway.url('b'), modern({ id, method: 'tools/call', params: { name: 'work' } }));

@@ -45,7 +45,8 @@ describe('when work is done', verifies('gateway:faults:no-leak'), () => {
     for (const round of [1, 2, 3]) {
       for (const { name, run } of works)
         await run(gateway, held).catch((error) => expect.fail(`${name}, ${round}: ${error}`));
-      // Timers that many share run on for a little while; those of the work itself are longer, and would still be there.
+      // Timers that many share run on for a little while; those of the work itself are longer, and would still be
+      // there.
       clock.leap(SHARED_TIMERS_MS);
       await until(() => clock.pending <= idle, `only ${idle} timers are set`);
 

@@ -1,6 +1,7 @@
 /**
- * A gateway in bad company: clients that leave and send garbage, backends that do what they like, processes that are killed.
- * It goes on, and when all have gone it holds what it held before. `npm run test:soak` does the same for two minutes.
+ * A gateway in bad company: clients that leave and send garbage, backends that do what they like, processes that are
+ * killed. It goes on, and when all have gone it holds what it held before. `npm run test:soak` does the same for two
+ * minutes.
  */
 import { dirname, join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
@@ -11,7 +12,7 @@ import { connectLegacy, modern } from '../harness/eras.ts';
 import { configFile, serve } from '../harness/program.ts';
 import { heldNoMore, holding, watched } from '../harness/watch.ts';
 import { Chance } from './chance.ts';
-import { launchMoody } from './moody.ts';
+import { launchFaulty } from './faulty-backend.ts';
 import { childrenOf, traffic } from './traffic.ts';
 
 const soaking = process.env.MODE === 'soak';
@@ -21,7 +22,10 @@ const seed = Number(process.env.BASCULE_SEED ?? (soaking ? Date.now() % 1_000_00
 const ACTORS = 16;
 /** Sessions that nobody ended are looked at every five seconds. */
 const SETTLE_MS = 20_000;
-/** What a heap may have more after a while, by fragments and by caches that have their limits. A leak of one small object for each request is more. */
+/**
+ * What a heap may have more after a while, by fragments and by caches that have their limits. A leak of one small
+ * object for each request is more.
+ */
 const SLACK_BYTES = 8 * 1024 * 1024;
 
 /** As short as they may be, so that everything that waits is seen to end. */
@@ -53,15 +57,15 @@ it('random traffic leaves no crash, no rejection and no leak', {
 }, async () => {
   console.log(`random traffic: BASCULE_SEED=${seed}`);
   const chance = new Chance(seed);
-  const moody = await launchMoody(chance);
-  onTestFinished(() => moody.close());
+  const faulty = await launchFaulty(chance);
+  onTestFinished(() => faulty.close());
   // The built-in demo is a process that speaks both eras.
   const demo = {
     command: process.execPath,
     args: [join(dirname(inject('executable') ?? ''), '..', 'dist', 'demo.js')],
     maxProcesses: 3,
   };
-  const backends = { legacy: { url: moody.legacy.url }, modern: { url: moody.modern.url }, demo };
+  const backends = { legacy: { url: faulty.legacy.url }, modern: { url: faulty.modern.url }, demo };
   const { program, origin, url } = await serve([], watched(configFile({ backends, limits, log: { level: 'error' } })));
   const target = { origin, pid: program.pid, backends: Object.keys(backends) };
   for (const name of target.backends) await program.says(new RegExp(`^ {2}${name} {2}ready`, 'm'));
@@ -81,7 +85,7 @@ it('random traffic leaves no crash, no rejection and no leak', {
   const answers = JSON.stringify(Object.fromEntries(statuses));
   console.log(`${deeds} deeds, answered with ${answers}; ${warm.bytes} bytes in use before, ${rest.bytes} after`);
 
-  moody.calm();
+  faulty.calm();
   for (const name of ['legacy', 'modern']) {
     const said = modern({ method: 'tools/call', params: { name: 'work' } });
     expect((await send(url(name), said)).json().result, name).toMatchObject(text('done'));

@@ -1,6 +1,7 @@
 /**
- * Clients of every kind who do everything that clients do, and much that they should not: they leave in the middle, send
- * garbage, kill processes. Nothing here depends on what is answered; it is enough that there is an answer or an end.
+ * Clients of every kind who do everything that clients do, and much that they should not: they leave in the middle,
+ * send garbage, kill processes. Nothing here depends on what is answered; it is enough that there is an answer or an
+ * end.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
@@ -17,7 +18,7 @@ export interface Target {
   readonly backends: readonly string[];
 }
 
-/** Nobody waits longer for anything. */
+/** The longest wait of any step. */
 const PATIENCE_MS = 1000;
 
 export interface Said {
@@ -181,7 +182,7 @@ const killing: Deed = async ({ pid }, chance) => {
   return [];
 };
 
-/** From /proc, and none where there is no such thing: then nobody is killed. */
+/** From /proc; empty on systems without it, and then no process is killed. */
 export function childrenOf(parent: number): readonly number[] {
   try {
     return readdirSync('/proc')

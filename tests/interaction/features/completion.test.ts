@@ -60,7 +60,7 @@ describe.each(eras)('completion, %s', (era) => {
     });
   }
 
-  it('passes on what was chosen before', verifies('completion:context-arguments'), async () => {
+  it('passes on the arguments chosen before', verifies('completion:context-arguments'), async () => {
     const client = await pair.connect();
     const context = { arguments: { framework: 'f', language: 'ü' } };
     pair.seen.length = 0;
@@ -109,7 +109,7 @@ describe(
       return startGateway({ backends: { b: { url: backend.url }, other: { url: other.url } } });
     };
 
-    it.each(['b', undefined])('is asked for a legacy client (endpoint of %s)', async (at) => {
+    it.each(['b', undefined])('gets requests of a legacy client (endpoint of %s)', async (at) => {
       const gateway = await start();
       const client = await connectLegacy(gateway.url(at));
       const params = complete((await client.post({ jsonrpc: '2.0', id: 4, method: 'prompts/list' })).json());
@@ -117,7 +117,7 @@ describe(
       expect(answer.json()).toEqual({ jsonrpc: '2.0', id: 5, result: { completion } });
     });
 
-    it.each(['b', undefined])('is asked for a modern client (endpoint of %s)', async (at) => {
+    it.each(['b', undefined])('gets requests of a modern client (endpoint of %s)', async (at) => {
       const gateway = await start();
       const params = complete((await send(gateway.url(at), modern({ method: 'prompts/list' }))).json());
       const answer = await send(gateway.url(at), modern({ id: 5, method: 'completion/complete', params }));
@@ -135,7 +135,7 @@ describe('a backend that cannot complete', verifies('completion:complete:not-sup
   };
   const options = { capabilities: { prompts: {} } };
 
-  it('is not asked by a legacy client', async () => {
+  it('gets no request of a legacy client', async () => {
     const backend = await legacyBackend({}, options);
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const client = await connectLegacy(gateway.url('b'));
@@ -150,7 +150,7 @@ describe('a backend that cannot complete', verifies('completion:complete:not-sup
     expect(backend.bytes).toBe(0);
   });
 
-  it('is not asked by a modern client', async () => {
+  it('gets no request of a modern client', async () => {
     const backend = await modernBackend({}, options);
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const discovered = await send(gateway.url('b'), modern({ method: 'server/discover' }));

@@ -63,7 +63,7 @@ describe('the level of a legacy session', () => {
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'log' } };
   const setLevel = (level: unknown) => ({ jsonrpc: '2.0', id: 2, method: 'logging/setLevel', params: { level } });
 
-  it('is told to the backend', verifies('logging:set-level'), async () => {
+  it('is sent to the backend', verifies('logging:set-level'), async () => {
     const backend = await legacyBackend({ 'logging/setLevel': (turn) => turn.result({}) });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const client = await connectLegacy(gateway.url('b'));
@@ -71,7 +71,7 @@ describe('the level of a legacy session', () => {
     expect(backend.of('logging/setLevel').map(({ message: { params } }) => params)).toEqual([{ level: 'notice' }]);
   });
 
-  it('lets nothing below it through', verifies('logging:message:filtered'), async () => {
+  it('drops messages below it', verifies('logging:message:filtered'), async () => {
     const backend = await legacyBackend({ 'tools/call': chatter, 'logging/setLevel': (turn) => turn.result({}) });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const client = await connectLegacy(gateway.url('b'));
@@ -107,7 +107,7 @@ describe('the level of a legacy session', () => {
 describe('the level of a modern request', () => {
   const call = (meta: object) => modern({ method: 'tools/call', params: { name: 'log' }, meta });
 
-  it('is what brings log messages at all', verifies('logging:per-request:opt-in'), async () => {
+  it('is required for any log message', verifies('logging:per-request:opt-in'), async () => {
     const backend = await modernBackend({ 'tools/call': chatter });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const answer = await send(gateway.url('b'), call({}));
@@ -115,7 +115,7 @@ describe('the level of a modern request', () => {
     expect(Object.keys(backend.of('tools/call')[0]?.message.params._meta)).not.toContain(logLevel);
   });
 
-  it('lets nothing below it through', verifies('logging:per-request:threshold'), async () => {
+  it('drops messages below it', verifies('logging:per-request:threshold'), async () => {
     const backend = await modernBackend({ 'tools/call': chatter });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const answer = await send(gateway.url('b'), call({ [logLevel]: 'warning' }));

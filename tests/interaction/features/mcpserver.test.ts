@@ -1,4 +1,7 @@
-/** The servers that people write: `McpServer` of both SDKs, seen by the official client of the same era through the gateway. */
+/**
+ * The servers that people write: `McpServer` of both SDKs, seen by the official client of the same era through the
+ * gateway.
+ */
 import { ResourceTemplate as TemplateV1 } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { ResourceTemplate as TemplateV2 } from '@modelcontextprotocol/server';
@@ -110,7 +113,7 @@ describe.each(eras)('an McpServer, %s', (era: Era) => {
 
   for (const { name, call, proves, result } of [
     {
-      name: 'turns what a tool throws into a result',
+      name: 'turns an error thrown by a tool into a result',
       call: { name: 'throw' },
       proves: ['mcpserver:tool:handler-throws'],
       result: () => 'The disk is full',
@@ -130,7 +133,7 @@ describe.each(eras)('an McpServer, %s', (era: Era) => {
   }
 
   it(
-    'says of an unknown tool what its revision says',
+    'answers an unknown tool as its revision requires',
     verifies('mcpserver:tool:unknown-name', 'tools:call:unknown-name'),
     async () => {
       const client = await pair.connect();
@@ -144,7 +147,7 @@ describe.each(eras)('an McpServer, %s', (era: Era) => {
   );
 
   it(
-    'is heard through its context while a tool runs',
+    'sends messages through its context while a tool runs',
     verifies('mcpserver:context:logging', 'mcpserver:context:progress'),
     async () => {
       spoken = new Gate();
@@ -225,19 +228,15 @@ describe.each(eras)('an McpServer, %s', (era: Era) => {
 });
 
 describe('an McpServer of one era', () => {
-  it(
-    'asks a legacy client to open a page and call again',
-    verifies('mcpserver:tool:url-elicitation-error'),
-    async () => {
-      const pair = await startPairOf('legacy', make);
-      const client = await pair.connect();
-      expect(await refusal(client.callTool({ name: 'pay' }))).toEqual({
-        code: -32042,
-        message: 'Payment is due',
-        data: { elicitations: [pending] },
-      });
-    },
-  );
+  it('makes a legacy client open a page and call again', verifies('mcpserver:tool:url-elicitation-error'), async () => {
+    const pair = await startPairOf('legacy', make);
+    const client = await pair.connect();
+    expect(await refusal(client.callTool({ name: 'pay' }))).toEqual({
+      code: -32042,
+      message: 'Payment is due',
+      data: { elicitations: [pending] },
+    });
+  });
 
   it('names the resource that a modern client looked for', verifies('mcpserver:resource:unknown-uri'), async () => {
     const pair = await startPairOf('modern', make);

@@ -65,7 +65,7 @@ describe.each(eras)('pages, %s', (era) => {
     },
   );
 
-  it('are refused for a cursor that nobody issued', verifies('pagination:invalid-cursor'), async () => {
+  it('are rejected for an unknown cursor', verifies('pagination:invalid-cursor'), async () => {
     const { list } = await lister();
     const answer = await list('made up');
     expect({ status: answer.status, body: answer.json() }).toEqual({

@@ -52,7 +52,7 @@ describe.each(eras)('prompts, %s', (era) => {
   });
   afterAll(() => pair.close());
 
-  it('advertises what the backend has', verifies('prompts:capability:declared'), async () => {
+  it('advertises the capabilities of the backend', verifies('prompts:capability:declared'), async () => {
     const client = await pair.connect();
     expect(client.getServerCapabilities()).toEqual(capabilities);
   });

@@ -47,7 +47,7 @@ describe.each(eras)('resources, %s', (era) => {
   });
   afterAll(() => pair.close());
 
-  it('advertises what the backend has', verifies('resources:capability:declared'), async () => {
+  it('advertises the capabilities of the backend', verifies('resources:capability:declared'), async () => {
     const client = await pair.connect();
     expect(client.getServerCapabilities()).toEqual(capabilities);
   });
@@ -85,7 +85,7 @@ describe.each(eras)('resources, %s', (era) => {
     });
   }
 
-  it('asks the backend for the URI as the client spelled it', verifies('resources:read:template-vars'), async () => {
+  it('requests the URI as the client spelled it', verifies('resources:read:template-vars'), async () => {
     const client = await pair.connect();
     const uri = 'DB://Orders%2F2024/rows?limit=10&offset=%20#%C3%BC';
     pair.seen.length = 0;

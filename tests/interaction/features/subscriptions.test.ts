@@ -61,7 +61,7 @@ describe('a legacy subscription', () => {
   );
 
   it(
-    'ends when the client says so',
+    'ends when the client unsubscribes',
     verifies('resources:unsubscribe', 'resources:unsubscribe:stops-updates'),
     async () => {
       const { client, asked, updates, update } = await legacyPair();
@@ -76,7 +76,7 @@ describe('a legacy subscription', () => {
     },
   );
 
-  it('is refused where the backend has none', verifies('resources:subscribe:capability-required'), async () => {
+  it('is rejected if the backend has none', verifies('resources:subscribe:capability-required'), async () => {
     const backend = await legacyBackend({}, { capabilities: { resources: { listChanged: true } } });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const client = await connectLegacy(gateway.url('b'));
@@ -100,7 +100,7 @@ describe('a legacy subscription', () => {
 });
 
 describe('a modern subscription', () => {
-  it('brings the updates that it asked for', verifies('resources:updated-notification'), async () => {
+  it('gets the requested updates', verifies('resources:updated-notification'), async () => {
     const server = await startV2(() => plainV2({ capabilities }, {}));
     const gateway = await startGateway({ backends: { b: { url: server.url } } });
     const updates: string[] = [];

@@ -58,7 +58,7 @@ describe.each(eras)('a tool that is running, %s', (era) => {
     expect(progress[0]).toEqual({ progress: 0.5, total: 2, message: 'half' });
   });
 
-  it('is heard logging before its result', verifies('tools:call:logging-mid-execution'), async () => {
+  it('sends log messages before its result', verifies('tools:call:logging-mid-execution'), async () => {
     const messages: Json[] = [];
     seen = new Gate();
     const client = await pair.connect({

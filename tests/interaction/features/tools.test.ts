@@ -68,7 +68,7 @@ describe.each(eras)('tools, %s', (era) => {
   });
   afterAll(() => pair.close());
 
-  it('advertises what the backend has', verifies('tools:capability:declared'), async () => {
+  it('advertises the capabilities of the backend', verifies('tools:capability:declared'), async () => {
     const client = await pair.connect();
     expect(client.getServerCapabilities()).toEqual(capabilities);
   });
@@ -121,7 +121,7 @@ describe.each(eras)('tools, %s', (era) => {
     });
   }
 
-  it('runs calls at the same time, and gives each its own answer', verifies('tools:call:concurrent'), async () => {
+  it('runs concurrent calls, and returns each its own result', verifies('tools:call:concurrent'), async () => {
     const client = await pair.connect();
     pair.seen.length = 0;
     // The first one does not end before the second one runs.

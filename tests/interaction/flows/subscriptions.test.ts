@@ -33,7 +33,7 @@ const everything = { tools: { listChanged: true }, prompts: { listChanged: true 
 
 describe('a subscription', () => {
   it(
-    'is acknowledged with what the backend really honours',
+    'is acknowledged with what the backend honours',
     verifies('subscriptions:listen:client:honored-surfacing'),
     async () => {
       const { client } = await pair({ tools: { listChanged: true } });
@@ -42,7 +42,7 @@ describe('a subscription', () => {
     },
   );
 
-  it('brings changes and updates of the backend', verifies('subscriptions:listen:client:iteration'), async () => {
+  it('delivers changes and updates of the backend', verifies('subscriptions:listen:client:iteration'), async () => {
     const { client, server, heard } = await pair(everything);
     await client.listen({ toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a://b'] });
     server.notify.toolsChanged();
@@ -55,7 +55,7 @@ describe('a subscription', () => {
   });
 
   it(
-    'beside another one of the same client has its own acknowledgement and its own events',
+    'beside another one of the same client has its own acknowledgement and events',
     verifies('subscriptions:listen:client:concurrent-demux'),
     async () => {
       const { client, server, heard } = await pair(everything);

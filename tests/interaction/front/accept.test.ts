@@ -60,14 +60,14 @@ describe('a lenient profile', verifies('gateway:http:accept-lenient'), () => {
       expect(toolsIn(answer)).toEqual([tool]);
     });
 
-    it('`initialize`, whose session is named in either form', async () => {
+    it('`initialize`, whose session id is sent in either form', async () => {
       const answer = await send(house.at('/legacy/mcp'), { body: initialize(), headers: { accept } });
       expect({ status: answer.status, type: answer.headers['content-type'] }).toEqual({ status: 200, type });
       expect(answer.headers['mcp-session-id']).toBeDefined();
     });
   });
 
-  it('serves JSON to those who say nothing', async () => {
+  it('serves JSON without an Accept header', async () => {
     const client = new RawClient(Number(new URL(house.gateway.origin).port));
     const body = JSON.stringify(listing.body);
     const headers = { ...listing.headers, 'Content-Type': 'application/json', 'Content-Length': body.length };
@@ -114,7 +114,7 @@ describe('JSON alone', verifies('gateway:http:accept-json-alone'), () => {
     async (accept) => {
       expectRefused(await send(house.at('/modern/mcp'), withHeaders(listen, { accept })), 406, {
         code: -32600,
-        message: 'Not acceptable: the answer is an event stream',
+        message: 'Not acceptable: the response is an event stream',
         reason: 'not_acceptable',
         id: 'x',
       });

@@ -64,7 +64,7 @@ describe('a preflight from an allowed origin', verifies('gateway:http:preflight'
     { path: '/legacy/messages', methods: 'POST, OPTIONS' },
   ];
   for (const { path, methods } of paths) {
-    it.each([page, local])(`is granted the headers that it asked for at ${path}, by %s`, async (origin) => {
+    it.each([page, local])(`is granted the requested headers at ${path}, by %s`, async (origin) => {
       const answer = await preflight(path, everyHeader, origin);
       expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: '' });
       expect(corsOf(answer.headers)).toEqual({
@@ -79,7 +79,7 @@ describe('a preflight from an allowed origin', verifies('gateway:http:preflight'
     });
   }
 
-  it('is granted none where it asks for none', async () => {
+  it('is granted none if it requests none', async () => {
     const answer = await preflight('/legacy/mcp', undefined);
     expect(answer.status).toBe(204);
     expect(answer.headers['access-control-allow-headers']).toBeUndefined();
@@ -93,7 +93,11 @@ describe('a preflight for headers that no MCP request has', verifies('gateway:ht
       asked: 'content-type, x-anything, mcp-name',
       granted: 'content-type, mcp-name',
     },
-    { name: 'one that looks like ours', asked: 'mcp-secret, mcp-params-x, x-mcp-name', granted: undefined },
+    {
+      name: 'one that looks like a header of the gateway',
+      asked: 'mcp-secret, mcp-params-x, x-mcp-name',
+      granted: undefined,
+    },
     { name: 'all of them', asked: '*', granted: undefined },
     { name: 'a parameter without a name', asked: 'mcp-param-', granted: undefined },
     { name: 'cookies', asked: 'cookie, set-cookie', granted: undefined },
@@ -127,7 +131,7 @@ describe('every answer can be read by an allowed origin', verifies('gateway:http
       status: 200,
     },
     {
-      name: 'what was taken',
+      name: 'an accepted notification',
       call: () => ({ body: notification('notifications/x'), headers: live.headers }),
       status: 202,
     },
@@ -163,7 +167,7 @@ describe('every answer can be read by an allowed origin', verifies('gateway:http
     expect(corsOf(stream.headers)).toEqual(readable);
   });
 
-  it('and nothing is said of origins to those who name none', async () => {
+  it('and a client without Origin gets no CORS header', async () => {
     const answer = await send(house.at('/modern/mcp'), modern({ method: 'tools/list' }));
     expect(corsOf(answer.headers)).toEqual({});
   });
@@ -217,7 +221,7 @@ describe('an origin that is not allowed', verifies('gateway:http:origin-refused'
   );
 });
 
-describe('a host that is not ours', verifies('gateway:http:host-refused'), () => {
+describe('an unknown host', verifies('gateway:http:host-refused'), () => {
   const why = { message: 'Host not allowed', reason: 'host_not_allowed' };
   it.each(everyWay)('is refused for $name', async ({ path, call }) => {
     await expectForbidden(path, call, { host: 'evil.example' }, why);
@@ -229,7 +233,7 @@ describe('a host that is not ours', verifies('gateway:http:host-refused'), () =>
     'gateway.example.evil.example',
     '127.0.0.1@evil.example',
     '0.0.0.0',
-  ])('is refused as %s, though one of ours came before', async (host) => {
+  ])('is rejected as %s, also after a known host', async (host) => {
     const listing = modern({ method: 'tools/list' });
     expect((await send(house.at('/modern/mcp'), listing)).status).toBe(200);
     house.forget();
@@ -245,7 +249,7 @@ describe('a host that is not ours', verifies('gateway:http:host-refused'), () =>
   );
 });
 
-describe('a path where nothing is served', verifies('gateway:http:unknown-path'), () => {
+describe('a path without an endpoint', verifies('gateway:http:unknown-path'), () => {
   const unknown = { code: -32600, message: 'No endpoint at this path', reason: 'path_not_found' };
   it.each([
     '/',

@@ -57,7 +57,7 @@ describe('half-sent bodies', verifies('gateway:http:bodies-bounded'), () => {
     }
   });
 
-  it('of others do not keep out what comes in one piece', async () => {
+  it('of others do not block requests that come in one piece', async () => {
     const gateway = await start({ ...limits, bodyBytesPerAddress: 300 * kib });
     await halfSent(gateway, 300 * kib);
     const answer = await send(gateway.url(), modern({ method: 'server/discover' }));
@@ -76,7 +76,7 @@ describe('connections', verifies('gateway:http:connections-bounded'), () => {
   it.each([
     { name: 'of all clients', limits: { connectionsTotal: 2, connectionsPerAddress: 2 } },
     { name: 'of one address', limits: { connectionsTotal: 100, connectionsPerAddress: 2 } },
-  ])('$name beyond the limit are told so and closed, and health paths answer on them', async ({ limits }) => {
+  ])('$name beyond the limit get an error and are closed, and health paths answer on them', async ({ limits }) => {
     const gateway = await start(limits);
     const [first] = [await opened(gateway), await opened(gateway)];
     const third = await opened(gateway);

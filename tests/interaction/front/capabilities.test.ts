@@ -35,7 +35,7 @@ describe('a method whose capability the backend lacks', verifies('gateway:failur
     { method: 'logging/setLevel', params: { level: 'info' } },
   ];
 
-  it.each(eras)('is none for a legacy client of a %s backend', async (era) => {
+  it.each(eras)('is unknown for a legacy client of a %s backend', async (era) => {
     const { backend, url } = await behindOf(era, {}, { tools: {} });
     const client = await connectLegacy(url);
     if (era === 'legacy') await backend.standing();
@@ -46,7 +46,7 @@ describe('a method whose capability the backend lacks', verifies('gateway:failur
     expect(backend.bytes).toBe(0);
   });
 
-  it.each(eras)('is none for a modern client of a %s backend', async (era) => {
+  it.each(eras)('is unknown for a modern client of a %s backend', async (era) => {
     const listed = { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' };
     const { backend, url } = await behindOf(era, { 'tools/list': (turn) => turn.result(listed) }, { tools: {} });
     // From now on the backend is known.
@@ -74,7 +74,7 @@ describe('`resources/unsubscribe`', verifies('gateway:failure:unsubscribe-needs-
     expect(backend.of('resources/subscribe')).toEqual([]);
   });
 
-  it('is none without `resources`', async () => {
+  it('is unknown without `resources`', async () => {
     const { backend, url } = await behindOf('legacy', script, { tools: {} });
     const client = await connectLegacy(url);
     const refused = await client.post(request(7, 'resources/unsubscribe', uri));

@@ -70,7 +70,7 @@ describe('a request whose `_meta` names a revision', verifies('gateway:era:meta-
   it.each([
     { name: 'no version', version: undefined, what: missing },
     { name: 'a legacy version', version: '2025-11-25', what: otherThanBody },
-    { name: 'a version that nobody knows', version: '1900-01-01', what: otherThanBody },
+    { name: 'an unknown version', version: '1900-01-01', what: otherThanBody },
     { name: 'an empty version', version: '', what: otherThanBody },
   ])('is refused with $name in the header, in or out of a session', async ({ version, what }) => {
     const { client } = await house.connect('/legacy/mcp');
@@ -87,7 +87,7 @@ describe('`initialize` without a modern envelope', verifies('gateway:era:initial
   const versions: readonly { name: string; headers: Headers }[] = [
     { name: 'no version header', headers: {} },
     { name: 'a legacy version header', headers: { 'mcp-protocol-version': '2025-11-25' } },
-    { name: 'a header with a version that nobody knows', headers: { 'mcp-protocol-version': '1900-01-01' } },
+    { name: 'a header with an unknown version', headers: { 'mcp-protocol-version': '1900-01-01' } },
   ];
   it.each(versions)('opens a session that serves, with $name', async ({ headers }) => {
     const url = house.at('/legacy/mcp');
@@ -155,7 +155,7 @@ describe('a request with neither', verifies('gateway:era:legacy-by-session'), ()
   it.each([
     { name: 'with a version header', headers: { 'mcp-protocol-version': '2025-11-25' } },
     { name: 'without', headers: {} },
-  ])('and to none where it names none, or one that is not there, $name', async ({ headers }) => {
+  ])('and to no session if it names none, or an unknown one, $name', async ({ headers }) => {
     const url = house.at('/legacy/mcp');
     const body = request('x', 'tools/list');
     expectRefused(await send(url, { body, headers }), 400, { ...sessionRequired, id: 'x' });
@@ -168,7 +168,7 @@ describe('a request with neither', verifies('gateway:era:legacy-by-session'), ()
 describe('a notification or a response', verifies('gateway:era:notification-by-header'), () => {
   const changed = notification('notifications/roots/list_changed');
 
-  it('is modern where its header says so, whatever session it names', async () => {
+  it('is modern if its header says so, whatever session it names', async () => {
     const { client } = await house.connect('/legacy/mcp', { capabilities: { roots: { listChanged: true } } });
     for (const headers of [{}, { 'mcp-session-id': client.session }, { 'mcp-session-id': 'nobody' }]) {
       const version = { ...headers, 'mcp-protocol-version': '2026-07-28' };
@@ -188,7 +188,7 @@ describe('a notification or a response', verifies('gateway:era:notification-by-h
   it.each([
     { name: 'with a legacy version header', headers: { 'mcp-protocol-version': '2025-11-25' } },
     { name: 'without one', headers: {} },
-  ])('is otherwise of the legacy session that it names, $name', async ({ headers }) => {
+  ])('belongs otherwise to the legacy session that it names, $name', async ({ headers }) => {
     const { client, upstream } = await house.connect('/legacy/mcp', { capabilities: { roots: { listChanged: true } } });
     const named = { ...headers, 'mcp-session-id': client.session };
     for (const body of [changed, result(1, {})]) {
@@ -207,7 +207,7 @@ describe('an array', verifies('gateway:era:array-by-header'), () => {
   /** Members of both eras, and one that is no message: whoever looked at them would be of another mind. */
   const members = [call(1, { n: 1 }), { ...call(2), params: { _meta: modernMeta() } }];
 
-  it('is modern where its header says so, in a session that has arrays', async () => {
+  it('is modern if its header says so, in a session that has batches', async () => {
     const { client } = await house.connect('/batches/mcp', { revision: '2025-03-26' });
     for (const body of [members, '[{"not":', '[]']) {
       const answer = await client.post(body, { 'mcp-protocol-version': '2026-07-28' });
@@ -216,7 +216,7 @@ describe('an array', verifies('gateway:era:array-by-header'), () => {
     expect(house.legacy.bytes).toBe(0);
   });
 
-  it('is otherwise of the session that it names, though a member has a modern envelope', async () => {
+  it('belongs otherwise to the session that it names, though a member has a modern envelope', async () => {
     const { client } = await house.connect('/batches/mcp', { revision: '2025-03-26' });
     const answer = await send(client.url, { body: members, headers: { 'mcp-session-id': client.session } });
     expect(answer.status).toBe(200);

@@ -43,7 +43,7 @@ function toldIn(answer: Answer): unknown {
 
 const unavailable = (message = expect.stringMatching(/^Backend unavailable/)) =>
   refusal({ code: -32603, message, reason: 'backend_unavailable', id: 7 });
-const invalid = (message = expect.stringMatching(/^Backend gave an invalid answer/)) =>
+const invalid = (message = expect.stringMatching(/^Backend sent an invalid response/)) =>
   refusal({ code: -32603, message, reason: 'backend_invalid', id: 7 });
 
 interface Misbehaviour {
@@ -70,7 +70,7 @@ const down: readonly Misbehaviour[] = [
   },
   { name: 'answers 500', call: (turn) => turn.raw(500, { 'content-type': 'text/html' }, '<h1>Oops</h1>') },
   { name: 'answers 503', call: (turn) => turn.raw(503, {}) },
-  { name: 'wants to know who calls', call: (turn) => turn.raw(401, { 'www-authenticate': 'Bearer' }) },
+  { name: 'requires credentials', call: (turn) => turn.raw(401, { 'www-authenticate': 'Bearer' }) },
 ];
 
 const nonsense: readonly Misbehaviour[] = [
@@ -80,7 +80,7 @@ const nonsense: readonly Misbehaviour[] = [
   { name: 'nothing', call: (turn) => turn.raw(200, { 'content-type': 'application/json' }) },
   { name: '202', call: (turn) => turn.raw(202, {}) },
   { name: '204', call: (turn) => turn.raw(204, {}) },
-  { name: 'a stream with nothing in it', call: (turn) => turn.stream().end() },
+  { name: 'an empty stream', call: (turn) => turn.stream().end() },
   { name: 'an event that is no JSON', call: (turn) => turn.stream().bytes('data: hello\n\n').end() },
   { name: 'a redirect', call: (turn) => turn.raw(302, { location: 'http://127.0.0.1:1/' }) },
 ];
@@ -103,7 +103,7 @@ describe.each(eras)('a %s backend', (era) => {
   );
 
   describe(
-    'that answers nonsense',
+    'that sends an invalid response',
     verifies('gateway:failure:backend-invalid', 'gateway:gates:status-200-inside'),
     () => {
       it.each(nonsense)('$name', async ({ call }) => {
@@ -118,7 +118,7 @@ describe.each(eras)('a %s backend', (era) => {
     },
   );
 
-  it('that refuses is passed on in its own words', verifies('gateway:gates:status-200-inside'), async () => {
+  it('that answers with an error is passed on unchanged', verifies('gateway:gates:status-200-inside'), async () => {
     const error = { code: -32000, message: 'Out of paper', data: { tray: 2 } };
     const backend = await backendOf(era, {
       'tools/call': (turn) => turn.error(error.code, error.message, error.data, 400),
@@ -135,11 +135,11 @@ describe.each(eras)('a %s backend', (era) => {
 });
 
 describe(
-  'a backend that is not there',
+  'a backend that is down',
   verifies('gateway:failure:backend-unavailable', 'gateway:gates:status-200-inside'),
   () => {
     const absent: readonly { name: string; config: ConfigValue; message: RegExp }[] = [
-      { name: 'nobody listens', config: { url: 'http://127.0.0.1:1/mcp' }, message: /^Backend unavailable/ },
+      { name: 'connection refused', config: { url: 'http://127.0.0.1:1/mcp' }, message: /^Backend unavailable/ },
       { name: 'the command does not exist', config: { command: '/nonexistent/server' }, message: /^Backend/ },
       { name: 'the command ends at once', config: { command: 'false' }, message: /^Backend/ },
     ];
@@ -172,7 +172,7 @@ describe('one broken backend', verifies('gateway:failure:others-unaffected'), ()
       config: async () => ({ url: (await modernBackend({ 'server/discover': () => undefined })).url }),
     },
     {
-      name: 'answers nonsense',
+      name: 'sends an invalid response',
       config: async () => ({
         url: (await modernBackend({ 'server/discover': (turn) => turn.raw(200, {}, 'hello') })).url,
       }),
@@ -225,7 +225,7 @@ describe('a crash in our own code', verifies('gateway:failure:opaque-internal'),
     expect(backend.bytes).toBe(0);
   });
 
-  it('while a request is let in', async () => {
+  it('during authentication', async () => {
     const gateway = await behind(await modernBackend());
     const { gateway: spine } = gateway.assembled;
     const receive = vi.spyOn(spine, 'receive').mockImplementation(() => {
@@ -253,7 +253,7 @@ describe('reasons', verifies('gateway:failure:closed-reasons'), () => {
     }),
   );
 
-  it('are documented, all of them and no others, with what they mean on the wire', () => {
+  it('are documented, all of them and no others, with their form on the wire', () => {
     const table = Object.entries(failures).map(([reason, { status, legacy, modern: newer }]) => ({
       reason,
       status,
@@ -262,7 +262,7 @@ describe('reasons', verifies('gateway:failure:closed-reasons'), () => {
     expect(documented).toEqual(table);
   });
 
-  it('are what the gates answer with', () => {
+  it('are those that the gates answer with', () => {
     const known = new Map(documented.map((row) => [row.reason, row]));
     for (const { name, status, refusal: told } of faults) {
       expect(known.get(told.reason), name).toMatchObject({ status });

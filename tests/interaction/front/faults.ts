@@ -1,6 +1,6 @@
 /**
- * One message for each gate that stops it there and nowhere else: what all refusals have in common is asked of each. A live
- * legacy session stands by for the gates that come behind the session.
+ * One message for each gate that stops it there and nowhere else: what all refusals have in common is asked of each. A
+ * live legacy session stands by for the gates that come behind the session.
  */
 
 import { batchRefused, type Refusal, request, sessionNotFound, sessionRequired } from '../harness/behind.ts';
@@ -211,7 +211,7 @@ export const read: readonly Fault[] = [
     path: '/modern/mcp',
     call: (id) => withHeaders(modernCall(id, 'subscriptions/listen'), { accept: 'application/json' }),
     status: 406,
-    refusal: { code: -32600, message: 'Not acceptable: the answer is an event stream', reason: 'not_acceptable' },
+    refusal: { code: -32600, message: 'Not acceptable: the response is an event stream', reason: 'not_acceptable' },
   },
 ];
 

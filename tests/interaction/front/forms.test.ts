@@ -104,7 +104,7 @@ describe.each(eras)('a %s call', (era) => {
   });
 
   it(
-    'that notifies is answered in JSON where the client reads nothing else',
+    'that notifies is answered in JSON if the client accepts nothing else',
     verifies('gateway:http:stream-when-talking'),
     async () => {
       const answer = await begun(era, 'talk', 'application/json').answer;
@@ -114,7 +114,7 @@ describe.each(eras)('a %s call', (era) => {
     },
   );
 
-  it('that takes its time gets its headers out as a stream', verifies('gateway:http:stream-when-slow'), async () => {
+  it('that is slow gets its headers as a stream', verifies('gateway:http:stream-when-slow'), async () => {
     const { answer } = begun(era, 'hold');
     let isOut = false;
     void answer.then(() => {
@@ -135,23 +135,19 @@ describe.each(eras)('a %s call', (era) => {
     expect(await messagesOf(stream)).toMatchObject([{ jsonrpc: '2.0', id: 7, result: done }]);
   });
 
-  it(
-    'that takes its time waits where the client reads JSON alone',
-    verifies('gateway:http:stream-when-slow'),
-    async () => {
-      const { answer } = begun(era, 'hold', 'application/json');
-      await until(() => held.length === 1, 'the backend works');
-      clock.leap(past(limits.sseAfterMs));
-      held[0]?.result(worked(held[0].message));
-      const json = await answer;
-      expect(json.headers['content-type']).toBe('application/json');
-      await json.ended;
-      expect(JSON.parse(json.text())).toMatchObject({ id: 7, result: done });
-    },
-  );
+  it('that is slow waits if the client accepts JSON alone', verifies('gateway:http:stream-when-slow'), async () => {
+    const { answer } = begun(era, 'hold', 'application/json');
+    await until(() => held.length === 1, 'the backend works');
+    clock.leap(past(limits.sseAfterMs));
+    held[0]?.result(worked(held[0].message));
+    const json = await answer;
+    expect(json.headers['content-type']).toBe('application/json');
+    await json.ended;
+    expect(JSON.parse(json.text())).toMatchObject({ id: 7, result: done });
+  });
 });
 
-it('a call that asks is answered in a stream', verifies('gateway:http:stream-when-talking'), async () => {
+it('a call with a server request is answered in a stream', verifies('gateway:http:stream-when-talking'), async () => {
   const capabilities = { elicitation: {} };
   const { client } = await house.connect('/legacy/mcp', { capabilities });
   const begunCall = begin(client.url, {
@@ -198,7 +194,7 @@ const quiet: readonly Quiet[] = [
 ];
 
 describe.each(quiet)('$name', ({ open: opened }) => {
-  it('is kept alive by comments while nothing is said', verifies('gateway:http:keep-alive'), async () => {
+  it('is kept alive by comments while it is idle', verifies('gateway:http:keep-alive'), async () => {
     const stream = await opened();
     const comments = () => stream.text().match(/^:.*\n\n/gm)?.length ?? 0;
     expect(comments()).toBe(0);
@@ -212,7 +208,7 @@ describe.each(quiet)('$name', ({ open: opened }) => {
     expect(stream.over).toBe(false);
   });
 
-  it('is held back by nobody', verifies('gateway:http:no-buffering'), async () => {
+  it('is not buffered by proxies', verifies('gateway:http:no-buffering'), async () => {
     const { status, headers } = await opened();
     expect(status).toBe(200);
     expect(headers).toMatchObject({

@@ -31,7 +31,7 @@ describe('on a loopback address, the host of `publicUrl`', verifies('gateway:htt
     expect(line.status).toBe(401);
   });
 
-  it('does not make other hosts ours', async () => {
+  it('does not allow other hosts', async () => {
     const { gateway, headers } = await behindProxy();
     const other = { ...headers, host: 'evil.mcp.example.com' };
     const answer = await send(gateway.url(), modern({ method: 'server/discover', headers: other }));
@@ -75,8 +75,8 @@ describe('health paths', verifies('gateway:run:health-any-host'), () => {
 
 describe('two `Host` headers', verifies('gateway:http:two-hosts'), () => {
   it.each([
-    { name: 'ours first', path: '/mcp', hosts: ['localhost', 'evil.example'] },
-    { name: 'ours last', path: '/mcp', hosts: ['evil.example', 'localhost'] },
+    { name: 'the allowed one first', path: '/mcp', hosts: ['localhost', 'evil.example'] },
+    { name: 'the allowed one last', path: '/mcp', hosts: ['evil.example', 'localhost'] },
     { name: 'the same twice', path: '/mcp', hosts: ['localhost', 'localhost'] },
     { name: 'at a health path', path: '/healthz', hosts: ['localhost', 'other'] },
     { name: 'at the page for consent', path: '/connect/x', hosts: ['localhost', 'other'] },
@@ -88,7 +88,7 @@ describe('two `Host` headers', verifies('gateway:http:two-hosts'), () => {
     const answer = await client.until('}}}');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual(
-      refusal({ code: -32600, message: 'Host came more than once', reason: 'invalid_request' }),
+      refusal({ code: -32600, message: 'The Host header is repeated', reason: 'invalid_request' }),
     );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * One gateway for a suite, with an endpoint of each kind, in front of a legacy and a modern backend that count what they
- * get. The gateway knows both already: what reaches them from now on was caused by a test.
+ * One gateway for a suite, with an endpoint of each kind, in front of a legacy and a modern backend that count what
+ * they get. The gateway knows both already: what reaches them from now on was caused by a test.
  */
 
 import { text } from '../harness/behind.ts';
@@ -53,7 +53,7 @@ const endpoints = [
 
 export const tool = { name: 'work', inputSchema: { type: 'object', properties: {} } };
 
-/** What both backends do. Members of the other era are in nobody's way. */
+/** The script of both backends. Members of the other era are ignored. */
 const script: Script = {
   'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [tool], ttlMs: 0, cacheScope: 'private' }),
   'tools/call': (turn) => turn.result(worked(turn.message)),
@@ -63,7 +63,7 @@ export function worked(message: Json): object {
   return { resultType: 'complete', ...text(JSON.stringify(message.params.arguments ?? {})) };
 }
 
-/** Whoever launches it closes it. */
+/** The caller closes it. */
 export async function launchHouse(options: HouseOptions = {}): Promise<House> {
   const scripted = { ...script, ...options.script };
   const [legacy, modern] = await Promise.all([launchLegacyBackend(scripted), launchModernBackend(scripted)]);

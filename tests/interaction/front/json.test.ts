@@ -23,7 +23,10 @@ beforeEach(async () => {
   house.forget();
 });
 
-/** A request of either era that would be served as it stands, with a place for something more in its params and beside them. */
+/**
+ * A request of either era that would be served as it stands, with a place for something more in its params and beside
+ * them.
+ */
 const meta = JSON.stringify(modernMeta());
 function message(inside = '', beside = ''): string {
   return `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":${meta}${inside}}${beside}}`;
@@ -61,7 +64,7 @@ function refuses(cases: readonly Unreadable[], told: Told): void {
   });
 }
 
-it('what is well-formed is served', verifies('gateway:json:any-bytes'), async () => {
+it('valid JSON is served', verifies('gateway:json:any-bytes'), async () => {
   const awkward = [
     message(),
     ` \t\r\n${message()} \n`,
@@ -77,7 +80,7 @@ it('what is well-formed is served', verifies('gateway:json:any-bytes'), async ()
   expect(house.modern.of('tools/list')).toHaveLength(awkward.length);
 });
 
-describe('is refused for what is no JSON', verifies('gateway:json:not-json'), () => {
+describe('rejects invalid JSON', verifies('gateway:json:not-json'), () => {
   refuses(
     [
       { name: 'nothing', body: ' ' },
@@ -100,7 +103,7 @@ describe('is refused for what is no JSON', verifies('gateway:json:not-json'), ()
   );
 });
 
-describe('is refused for what is no UTF-8', verifies('gateway:json:invalid-utf8'), () => {
+describe('rejects invalid UTF-8', verifies('gateway:json:invalid-utf8'), () => {
   refuses(
     [
       { name: 'a byte that never occurs', body: bytes(before, [0xff], after) },
@@ -118,11 +121,11 @@ describe('is refused for what is no UTF-8', verifies('gateway:json:invalid-utf8'
 
 const ambiguous: Told = { code: -32600, message: 'Ambiguous JSON', reason: 'ambiguous_json', id: 7 };
 
-describe('is refused for two members of one name', verifies('gateway:json:duplicate-members'), () => {
+describe('rejects duplicate keys', verifies('gateway:json:duplicate-members'), () => {
   refuses(
     [
       { name: 'in the message', body: message('', ',"method":"tools/list"') },
-      { name: 'in the message, unknown to anybody', body: message('', ',"x":1,"x":1') },
+      { name: 'in the message, an unknown member', body: message('', ',"x":1,"x":1') },
       { name: 'in params', body: message(',"a":1,"a":2') },
       { name: 'in `_meta`', body: message().replace('"_meta":{', '"_meta":{"a":1,"a":1,') },
       { name: 'far below', body: message(`,"a":${'[{"b":'.repeat(9)}{"c":1,"d":2,"c":3}${'}]'.repeat(9)}`) },
@@ -200,7 +203,7 @@ describe('is refused for a response with both result and error', verifies('gatew
   );
 });
 
-describe('is refused for what is no JSON-RPC message', verifies('gateway:json:unknown-shape'), () => {
+describe('rejects JSON that is not a JSON-RPC message', verifies('gateway:json:unknown-shape'), () => {
   const shapes: readonly (Unreadable & Pick<Told, 'message' | 'id'>)[] = [
     { name: 'a string', body: '"tools/list"', message: 'A message must be an object' },
     { name: 'a number', body: '7', message: 'A message must be an object' },
@@ -239,7 +242,7 @@ describe('is refused for what is no JSON-RPC message', verifies('gateway:json:un
     {
       name: 'a method and a result',
       body: '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}',
-      message: 'Both a method and an answer',
+      message: 'Both a method and a result or error',
       id: 7,
     },
     {
@@ -304,7 +307,7 @@ describe('any bytes', verifies('gateway:json:any-bytes'), () => {
     expect(said.error?.data.reason).not.toBe('internal_error');
   }
 
-  it('give a message or a named error, however they are cut', async () => {
+  it('give a message or a named error, however they are chunked', async () => {
     const headers = modernHeaders('tools/list');
     const property = fc.asyncProperty(
       arbitraryBytes,

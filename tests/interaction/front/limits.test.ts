@@ -42,14 +42,14 @@ const tooLarge = refusal({ code: -32600, message: 'The body is over 2048 bytes',
 const tooLate = refusal({ code: -32600, message: 'Request not received in time', reason: 'request_timeout' });
 
 describe('a body over the limit', verifies('gateway:http:body-too-large'), () => {
-  it('is refused before any of it has come, where its length is said', async () => {
+  it('is rejected before any of it has come, if it has a Content-Length', async () => {
     const client = connect();
     client.send(head('POST', path, { ...json, 'Content-Length': 2049 }));
     expect(answerIn(await client.until('body_too_large"}}}'))).toEqual({ status: '413', body: tooLarge });
     expect(house.modern.bytes).toBe(0);
   });
 
-  it('is refused as soon as it is over, where its length is not said', async () => {
+  it('is rejected as soon as it exceeds the limit, without a Content-Length', async () => {
     const client = connect();
     client.send(head('POST', path, { ...json, 'Transfer-Encoding': 'chunked' }));
     client.send(`801\r\n${'x'.repeat(2049)}\r\n`);
@@ -66,7 +66,7 @@ describe('a body over the limit', verifies('gateway:http:body-too-large'), () =>
     expect(house.modern.of('tools/list')).toHaveLength(1);
   });
 
-  it('is not taken without end: whoever goes on sending is cut off', async () => {
+  it('is not read without end: a client that continues to send is disconnected', async () => {
     const client = connect();
     client.send(head('POST', path, { ...json, 'Content-Length': 1e9 }));
     await client.until('body_too_large"}}}');
@@ -106,7 +106,7 @@ describe('headers over the limit', verifies('gateway:http:headers-too-large'), (
     expect(house.modern.bytes).toBe(0);
   });
 
-  it('are not those below it', async () => {
+  it('are accepted below it', async () => {
     const client = connect();
     client.send(posting(listing, { 'X-Large': 'x'.repeat(3000) }));
     await client.until('"tools":[{"name":"work"');

@@ -24,7 +24,7 @@ describe('a client that never reads its answer', () => {
     { name: 'in JSON', accept: 'application/json' },
     { name: 'in a stream', accept: 'text/event-stream' },
   ])(
-    'is cut off after a named time, whatever it sends meanwhile: $name',
+    'is disconnected after the configured time, whatever it sends meanwhile: $name',
     verifies('gateway:http:unread-answer'),
     async ({ accept }) => {
       const clock = new LeapClock();
@@ -47,7 +47,7 @@ describe('a client that never reads its answer', () => {
   );
 
   it(
-    'does not take the memory of all: the one that read nothing for longest goes first',
+    'does not use up the shared memory: the client that read nothing for longest is disconnected first',
     verifies('gateway:http:slow-readers-bounded'),
     async () => {
       const { gateway, url } = await behindModern(

@@ -104,7 +104,7 @@ export const echo: Script = {
   'tools/call': (turn) => turn.result(text(JSON.stringify(turn.message.params.arguments))),
 };
 
-/** A log message: something that a backend says, and that is easily told from others. */
+/** A log message: a notification of a backend that is easily recognised. */
 export function log(data: string): object {
   return notification('notifications/message', { level: 'info', data });
 }

@@ -1,4 +1,4 @@
-/** A raw HTTP client: says exactly what it is told, and shows exactly what came back. */
+/** A raw HTTP client: sends exactly the given bytes, and shows exactly what came back. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { SseReader } from '../../../src/wire/sse.ts';
@@ -114,7 +114,9 @@ export class OpenAnswer {
     return (await this.event((event) => isMessage(event) && fits(event.json()))).json();
   }
 
-  /** Takes nothing more until `read`; what the system has taken for it by then is all that the other side gets rid of. */
+  /**
+   * Takes nothing more until `read`; what the system has taken for it by then is all that the other side gets rid of.
+   */
   stall(): this {
     this.#message.pause();
     return this;
@@ -159,7 +161,7 @@ export function begin(url: string, { method = 'POST', headers = {}, body }: Call
     request.on('error', reject);
   });
   const awaited = within(answer, () => `no answer to ${method} ${url}`);
-  // Whoever drops the connection need not wait for an answer.
+  // A test that drops the connection does not wait for a response.
   awaited.catch(() => undefined);
   // A string would take the headers along into UTF-8.
   request.end(typeof raw === 'string' ? Buffer.from(raw) : raw);

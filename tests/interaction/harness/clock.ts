@@ -1,4 +1,7 @@
-/** The machine's time, which a test can also move forward: what waits for an hour then waits no longer than the test does. */
+/**
+ * The machine's time, which a test can also move forward: what waits for an hour then waits no longer than the test
+ * does.
+ */
 import type { Clock } from '../../../src/exchange/clock.ts';
 
 interface Timer {

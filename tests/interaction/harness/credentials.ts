@@ -1,4 +1,6 @@
-/** What clients present: keys in a file on disk, and tokens of an issuer on a real socket. Gone when the test is over. */
+/**
+ * What clients present: keys in a file on disk, and tokens of an issuer on a real socket. Gone when the test is over.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +18,7 @@ export interface KeyWish {
   readonly expiresAt?: number;
 }
 
-/** A key file. Whoever launches it closes it. */
+/** A key file. The caller closes it. */
 export class KeyRing {
   readonly #folder = mkdtempSync(join(tmpdir(), 'bascule-keys-'));
   readonly path = join(this.#folder, 'keys.json');
@@ -52,14 +54,14 @@ export function keyRing(): KeyRing {
 
 type ClaimsWish = Readonly<Record<string, unknown>>;
 
-/** Its documents are where they should be, and it signs whatever it is told. */
+/** An issuer with valid metadata that signs any claims. */
 export interface TokenIssuer {
   readonly url: string;
   /** How often its keys were asked for. */
   readonly keyFetches: number;
-  /** Good for an hour unless it is told otherwise; `undefined` leaves a claim out. */
+  /** Valid for an hour by default; `undefined` leaves a claim out. */
   token(aud: unknown, more?: ClaimsWish, header?: object): Promise<string>;
-  /** Signed by somebody else under the same name. */
+  /** Signed by another key under the same key id. */
   forged(aud: unknown): Promise<string>;
   /** What it says of a token, where it is asked (RFC 7662). */
   introspected: (token: string, authorization: string | undefined) => object;

@@ -27,7 +27,7 @@ export interface TestGateway {
   readonly config: Config;
   readonly counters: Counters;
   readonly log: readonly LogEntry[];
-  /** The file is another now, and is read again. */
+  /** Replaces the config file, and reloads it. */
   reload(config: ConfigValue): void;
   close(drainMs?: number): Promise<void>;
 }
@@ -35,12 +35,12 @@ export interface TestGateway {
 /** A bascule.yaml as a value: `backends`, `endpoints`, `limits`, `listen`, whatever the file may have. */
 export type ConfigValue = Readonly<Record<string, unknown>>;
 
-/** What a test hands in instead of the machine's own. */
+/** Replacements for clocks, fetch and stores. */
 export type Ports = Pick<
   AssembleOptions,
   'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch'
 > & {
-  /** When it listens, and lets nobody in yet. */
+  /** Called when it listens and does not serve yet. */
   readonly beforeOpen?: (origin: string) => Promise<void>;
 };
 
@@ -50,7 +50,7 @@ export async function startGateway(config: ConfigValue, ports: Ports = {}): Prom
   return gateway;
 }
 
-/** For suites that share one gateway: whoever launches it closes it. */
+/** For suites that share one gateway. The caller closes it. */
 export async function launchGateway(value: ConfigValue, ports: Ports = {}, port = 0): Promise<TestGateway> {
   let text = JSON.stringify(value);
   const source = new ConfigSource({
@@ -71,9 +71,8 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   let isOpen = false;
   const server = await startHttp({
     listen: config.listen,
-    endpoints: config.endpoints,
+    currentGeneration: assembled.currentGeneration,
     gateway: assembled.gateway,
-    authenticator: assembled.authenticator,
     limits: config.limits,
     ready: () => readinessOf(assembled, isOpen),
     notes: ingressNotes(log, counters),
@@ -86,10 +85,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   const reloader = new Reloader({
     ...{ source, log, counters, clock: ports.clock ?? systemClock },
     current: () => assembled.config,
-    renew: (next) => {
-      assembled.renew(next);
-      server.renew(next);
-    },
+    renew: (next) => assembled.renew(next),
   });
   let closing: Promise<void> | undefined;
   return {

@@ -1,6 +1,6 @@
 /**
- * Scripted MCP backends over HTTP. A script says what happens for a method; what it leaves out is answered as an ordinary
- * server of that era would. Every byte that arrives is counted and kept.
+ * Scripted MCP backends over HTTP. A script says what happens for a method; what it leaves out is answered as an
+ * ordinary server of that era would. Every byte that arrives is counted and kept.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -236,7 +236,7 @@ export async function modernBackend(script: Script = {}, options: ScriptedOption
   return forThisTest(await launchModernBackend(script, options));
 }
 
-/** For suites that share one: whoever launches it closes it. */
+/** For suites that share one. The caller closes it. */
 export function launchModernBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
   return serve((turn) => {
     const method: string | undefined = turn.message?.method;
@@ -255,7 +255,7 @@ export async function legacyBackend(script: Script = {}, options: ScriptedOption
   return forThisTest(await launchLegacyBackend(script, options));
 }
 
-/** For suites that share one: whoever launches it closes it. */
+/** For suites that share one. The caller closes it. */
 export function launchLegacyBackend(script: Script = {}, options: ScriptedOptions = {}): Promise<ScriptedBackend> {
   let sessions = 0;
   return serve((turn) => {

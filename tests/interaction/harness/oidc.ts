@@ -1,6 +1,6 @@
 /**
- * A real OpenID provider on a real socket: resource indicators (RFC 8707), JWT access tokens (RFC 9068), and clients that act
- * for themselves. It gives tokens for any resource on this machine.
+ * A real OpenID provider on a real socket: resource indicators (RFC 8707), JWT access tokens (RFC 9068), and clients
+ * that act for themselves. It gives tokens for any resource on this machine.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +23,7 @@ export interface OidcIssuer {
 const alice: OidcClient = { id: 'alice', secret: 'the-secret-of-alice' };
 const bob: OidcClient = { id: 'bob', secret: 'the-secret-of-bob' };
 
-/** Whoever launches it closes it. */
+/** The caller closes it. */
 export async function launchOidc(scopes: string): Promise<OidcIssuer> {
   let handle: ReturnType<Provider['callback']> | undefined;
   const server = createServer((request, response) => handle?.(request, response));

@@ -1,6 +1,6 @@
 /**
- * A pair of one era: an official client and an official server that have the same words, with a gateway between them. What
- * is written once is asked of both.
+ * A pair of one era: an official client and an official server with the same interface, and a gateway between them. One
+ * test serves both eras.
  */
 import { onTestFinished } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
@@ -78,7 +78,9 @@ export interface Pair {
   connect(options?: ConnectOptions): Promise<SdkClient>;
   /** Calls a tool with what the two clients take in different places. */
   call(client: SdkClient, params: Parameters<SdkClient['callTool']>[0], options: CallOptions): Promise<Json>;
-  /** Makes sure that changes are heard of: in the modern era they must be asked for, before that a stream must be open. */
+  /**
+   * Makes sure that changes are heard of: in the modern era they must be asked for, before that a stream must be open.
+   */
   listen(client: SdkClient, filter: Json): Promise<void>;
   close(): Promise<void>;
 }
@@ -93,7 +95,7 @@ export interface Makers {
   modern(): ServerV2 | McpServerV2;
 }
 
-/** Whoever launches it closes it. */
+/** The caller closes it. */
 export async function launchPairOf(era: Era, make: Makers): Promise<Pair> {
   const { server, announce, heard } = await (era === 'legacy' ? legacy(make.legacy) : modern(make.modern));
   const gateway = await launchGateway({ backends: { b: { url: server.url } } });
@@ -126,7 +128,7 @@ export async function startPairOf(era: Era, make: Makers): Promise<Pair> {
   return pair;
 }
 
-/** A pair whose server says what it is told to, and keeps what it got. Whoever launches it closes it. */
+/** A pair whose server has scripted answers, and records requests. The caller closes it. */
 export async function launchPair(era: Era, description: Description, answers: Answers): Promise<PlainPair> {
   const seen: Seen[] = [];
   const recorded: Answers = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Ports that nobody has at the moment, for programs that must know theirs before they start. */
+/** Free ports, for programs that must know theirs before they start. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 

@@ -64,7 +64,7 @@ export class Program {
     return this.#exit === undefined;
   }
 
-  /** How it ended, and what it said last: for whoever did not expect that. */
+  /** How it ended, and its last output: for the message of a failing test. */
   get obituary(): string {
     return `${JSON.stringify(this.#exit)} ${this.#stdout.slice(-LAST_WORDS)}${this.#stderr.slice(-LAST_WORDS)}`;
   }
@@ -84,7 +84,7 @@ export class Program {
     });
   }
 
-  /** Nobody reads its stderr from now on: it gets EPIPE for what it writes there. */
+  /** Closes the reading end of its stderr: writing there fails with EPIPE. */
   async stopReadingStderr(): Promise<void> {
     const { stderr } = this.#child;
     await new Promise<void>((resolve) => {

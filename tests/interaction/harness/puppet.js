@@ -1,6 +1,6 @@
 /**
- * The process of a scripted stdio backend: tells the test, over a socket, what comes on its stdin and which signals it gets,
- * and does what the test says. Plain JavaScript without dependencies, so that it starts at once.
+ * The process of a scripted stdio backend: tells the test, over a socket, what comes on its stdin and which signals it
+ * gets, and does what the test says. Plain JavaScript without dependencies, so that it starts at once.
  *
  *     node puppet.js <port of the test> [stays] [ignores-sigterm] [has-child]
  */

@@ -1,6 +1,6 @@
 /**
- * Official SDK servers on real sockets: v1 with sessions (legacy), v2 without them (modern). Nothing here is ended by itself:
- * a suite shares one server and closes it, a test that wants its own says so with `startV1` and `startV2`.
+ * Official SDK servers on real sockets: v1 with sessions (legacy), v2 without them (modern). Nothing here is ended by
+ * itself: a suite shares one server and closes it, a test that wants its own says so with `startV1` and `startV2`.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
@@ -34,7 +34,7 @@ export interface SdkServerV1<T> extends SdkServer {
 }
 
 export interface SdkServerV2 extends SdkServer {
-  /** Tells whoever listens. */
+  /** Notifies every listener. */
   readonly notify: ServerNotifier;
 }
 

@@ -1,4 +1,7 @@
-/** An official SDK server (v1) that knows HTTP+SSE alone, on a real socket: a session for each stream. Closed when the test is over. */
+/**
+ * An official SDK server (v1) that knows HTTP+SSE alone, on a real socket: a session for each stream. Closed when the
+ * test is over.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';

@@ -1,6 +1,6 @@
 /**
- * Scripted backends over HTTP+SSE (2024-11-05): a stream for each session, an address for what is said to it. What the script
- * leaves out is answered as an ordinary legacy server would.
+ * Scripted backends over HTTP+SSE (2024-11-05): a stream for each session, an address for what is said to it. What the
+ * script leaves out is answered as an ordinary legacy server would.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

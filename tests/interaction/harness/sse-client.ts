@@ -1,4 +1,7 @@
-/** A raw client of HTTP+SSE (2024-11-05): one stream for everything that it hears, one address for everything that it says. */
+/**
+ * A raw client of HTTP+SSE (2024-11-05): one stream for everything that it hears, one address for everything that it
+ * says.
+ */
 import { type Answer, type Headers, type Json, type OpenAnswer, open, send } from './client.ts';
 import { type Introduction, initialize } from './eras.ts';
 

@@ -13,7 +13,7 @@ const puppet = fileURLToPath(new URL('./puppet.js', import.meta.url));
 /** Far over what any test sends. */
 const LINE_BYTES = 64 * 1024 * 1024;
 
-/** How a process behaves when it is told to end: it stays though stdin closed, it ignores SIGTERM, it has a child of its own. */
+/** How a process behaves at its end: it stays though stdin closed, it ignores SIGTERM, it has a child of its own. */
 export type Manner = 'stays' | 'ignores-sigterm' | 'has-child';
 
 export interface StdioOptions extends ScriptedOptions {

@@ -1,6 +1,6 @@
 /**
- * Loaded before the program, to see what it holds: on SIGUSR2 it says on stderr what keeps it alive and how much memory is
- * really in use. Needs `--expose-gc`.
+ * Loaded before the program, to see what it holds: on SIGUSR2 it says on stderr what keeps it alive and how much memory
+ * is really in use. Needs `--expose-gc`.
  */
 let times = 0;
 

@@ -26,7 +26,7 @@ async function guarded(naming: string, scopes: readonly string[]) {
   return { url: gateway.url(), headers, calls };
 }
 
-describe.each(['collision', 'never'])('where names are changed %s', (naming) => {
+describe.each(['collision', 'never'])('when names are changed %s', (naming) => {
   it.each(names)('%s needs the scope of the tool', verifies('gateway:identity:insufficient-scope'), async (name) => {
     const { url, headers, calls } = await guarded(naming, []);
     const call = modern({ method: 'tools/call', params: { name, arguments: {} }, headers });
@@ -42,7 +42,7 @@ describe.each(['collision', 'never'])('where names are changed %s', (naming) => 
   });
 });
 
-it('whoever has it may use any of them', verifies('gateway:identity:insufficient-scope'), async () => {
+it('a principal with the scope may use any of them', verifies('gateway:identity:insufficient-scope'), async () => {
   const { url, headers, calls } = await guarded('collision', ['tools:danger']);
   for (const name of names) {
     const answer = await send(url, modern({ method: 'tools/call', params: { name, arguments: {} }, headers }));

@@ -1,7 +1,8 @@
 /**
- * What belongs to one principal does not exist for another. That it also takes the same time is by construction and is not
- * measured: a session, a line and a stream are looked up by their id and then compared with the asker in one condition, and
- * states and cursors are sealed for their owner, so that those of others fail where altered ones do, in the same call.
+ * What belongs to one principal does not exist for another. That it also takes the same time is by construction and is
+ * not measured: a session, a line and a stream are looked up by their id and then compared with the asker in one
+ * condition, and states and cursors are sealed for their owner, so that those of others fail where altered ones do, in
+ * the same call.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -88,7 +89,7 @@ describe.each(['/mcp', '/servers/legacy/mcp', '/servers/modern/mcp'])('a session
     },
   );
 
-  it('goes on with another key of the same name', verifies('gateway:identity:session-bound'), async () => {
+  it('continues with another key of the same name', verifies('gateway:identity:session-bound'), async () => {
     const client = await connectLegacy(`${origin}${path}`, {}, bob);
     client.credentials = { 'x-access-key': house.keys.poor };
     expect((await client.post(list(2))).status).toBe(200);
@@ -96,7 +97,7 @@ describe.each(['/mcp', '/servers/legacy/mcp', '/servers/modern/mcp'])('a session
   });
 
   it(
-    'goes on with a refreshed token of the same principal, and with nobody else’s',
+    'continues with a refreshed token of the same principal, and not with that of another',
     verifies('gateway:identity:refreshed', 'gateway:identity:session-bound'),
     async () => {
       const { issuer } = house;
@@ -152,10 +153,10 @@ describe('an event', () => {
   );
 });
 
-describe('a line of HTTP+SSE', () => {
+describe('a session of HTTP+SSE', () => {
   const posts = [...legacyPosts, ...unreadables.slice(0, 2)];
   it.each(posts)(
-    'of another principal, or for somebody without credentials, is as unknown as one that never was: $name',
+    'of another principal, or without credentials, is as unknown as one that never existed: $name',
     verifies('gateway:identity:session-bound'),
     async ({ call }) => {
       const line = await SseClient.connect(`${origin}/servers/legacy/sse`, {}, alice);

@@ -1,4 +1,7 @@
-/** Style `envelope`, for deployments with keys alone: a request is refused inside of its exchange, everything else by HTTP. */
+/**
+ * Style `envelope`, for deployments with keys alone: a request is refused inside of its exchange, everything else by
+ * HTTP.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { refusal } from '../harness/behind.ts';
@@ -66,7 +69,7 @@ const faults: readonly Fault[] = [
     code: -32600,
     status: 400,
     reason: 'credentials_ambiguous',
-    message: 'Credentials came in more than one way',
+    message: 'The request has credentials in more than one place',
     error: 'invalid_request',
   },
 ];
@@ -116,7 +119,7 @@ describe.each(['/mcp', '/one/mcp', '/two/mcp'])('at %s', (path) => {
 });
 
 describe('the style', verifies('gateway:identity:envelope-style'), () => {
-  it('has nothing to put a refusal of HEAD into, which is 401', async () => {
+  it('has no envelope for HEAD, which gets 401', async () => {
     expect((await send(`${house.gateway.origin}/one/mcp`, { method: 'HEAD' })).status).toBe(401);
   });
 
@@ -137,7 +140,7 @@ describe('the style', verifies('gateway:identity:envelope-style'), () => {
 describe('a key in the query string', verifies('gateway:identity:query-key'), () => {
   const at = (path: string, query: string) => `${house.gateway.origin}${path}?${query}`;
 
-  it('counts where the endpoint asked for it, in both eras and for every method', async () => {
+  it('is accepted if the endpoint allows it, in both eras and for every method', async () => {
     const url = at('/two/mcp', `key=${house.keys.good}`);
     expect((await send(url, modern({ method: 'server/discover' }))).status).toBe(200);
     const client = await connectLegacy(url);
@@ -151,17 +154,17 @@ describe('a key in the query string', verifies('gateway:identity:query-key'), ()
     expect(JSON.stringify(house.gateway.log)).not.toContain(house.keys.good);
   });
 
-  it.each(['/mcp', '/one/mcp', '/http/mcp'])('counts for nothing at %s', async (path) => {
+  it.each(['/mcp', '/one/mcp', '/http/mcp'])('is ignored at %s', async (path) => {
     const answer = await send(at(path, `key=${house.keys.good}`), modern({ id: 1, method: 'server/discover' }));
     expect(answer.json().error.data.reason).toBe('credentials_missing');
   });
 
-  it.each(['access_token', 'token', 'Key', 'x-access-key'])('counts for nothing as %s', async (name) => {
+  it.each(['access_token', 'token', 'Key', 'x-access-key'])('is ignored as %s', async (name) => {
     const answer = await send(at('/two/mcp', `${name}=${house.keys.good}`), modern({ method: 'server/discover' }));
     expect(answer.json().error.data.reason).toBe('credentials_missing');
   });
 
-  it('that stands there twice, or beside another, is refused', async () => {
+  it('that is there twice, or beside another, is rejected', async () => {
     const twice = at('/two/mcp', `key=${house.keys.good}&key=${house.keys.good}`);
     for (const [url, headers] of [
       [twice, {}],
@@ -173,7 +176,7 @@ describe('a key in the query string', verifies('gateway:identity:query-key'), ()
   });
 });
 
-it('a token in the query string counts for nothing', verifies('hosting:auth:query-token-ignored'), async () => {
+it('a token in the query string is ignored', verifies('hosting:auth:query-token-ignored'), async () => {
   const tokens = await launchHouse();
   try {
     const url = tokens.gateway.url();

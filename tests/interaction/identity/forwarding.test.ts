@@ -60,7 +60,7 @@ const kinds: Readonly<Record<string, () => Promise<Behind>>> = {
 
 describe.each(Object.keys(kinds))('to a backend of the kind %s', (kind) => {
   it(
-    'nothing is passed on of what a client presents, in whatever way',
+    'no credential of a client is forwarded, in whatever way it is presented',
     verifies('gateway:identity:token-not-forwarded', 'gateway:identity:query-key'),
     async () => {
       const behind = await kinds[kind]!();
@@ -104,7 +104,7 @@ describe.each(Object.keys(kinds))('to a backend of the kind %s', (kind) => {
   );
 });
 
-describe('what a backend asks for', verifies('gateway:identity:backend-secrets'), () => {
+describe('what a backend demands', verifies('gateway:identity:backend-secrets'), () => {
   it('comes from the config, the environment or a file', async () => {
     const ring = keyRing();
     const secret = join(dirname(ring.path), 'secret');

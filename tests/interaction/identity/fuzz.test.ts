@@ -124,7 +124,7 @@ describe('never in, and never a fault', verifies('gateway:identity:fuzzed', 'gat
     );
   });
 
-  it('with a good token or key with one character changed', async () => {
+  it('with a valid token or key with one character changed', async () => {
     const change = fc.constantFrom('A', 'b', '0', '.', '-', '_', '=', '');
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('token', 'key'), fc.nat(2000), change, async (which, at, to) => {

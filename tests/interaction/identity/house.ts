@@ -1,4 +1,4 @@
-/** Guarded doors of every kind, before backends that count what reaches them. Whoever launches it closes it. */
+/** Endpoints with every kind of identity, and backends that count what reaches them. The caller closes it. */
 import { expect } from 'vitest';
 import { type Answer, type Headers, send } from '../harness/client.ts';
 import { KeyRing, launchTokenIssuer, type TokenIssuer } from '../harness/credentials.ts';

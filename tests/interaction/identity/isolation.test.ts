@@ -267,7 +267,7 @@ const step = fc.record({
 });
 
 describe('two principals', () => {
-  it('never see a byte of each other’s, whatever they do and in whatever order', {
+  it('never see a byte of each other, in any order of any actions', {
     ...verifies('gateway:identity:no-sharing', 'gateway:identity:session-bound'),
     timeout: 120_000,
   }, async () => {

@@ -60,8 +60,8 @@ const answered = (requestState: string, more: Json = {}) => ({
   ...more,
 });
 
-describe('a state that is none', verifies('gateway:bridge:shared-credential-state'), () => {
-  it('is refused, recorded, and leaves nothing open', async () => {
+describe('an invalid state', verifies('gateway:bridge:shared-credential-state'), () => {
+  it('is rejected, recorded, and leaves nothing open', async () => {
     const { call, people, seen, records } = await guarded(true);
     for (let n = 0; n < 3; n++)
       expect((await call(people.ada, answered('garbage'))).error.data.reason).toBe('invalid_request_state');
@@ -77,7 +77,7 @@ describe('a state that is none', verifies('gateway:bridge:shared-credential-stat
 });
 
 describe('a backend’s state', verifies('gateway:bridge:shared-credential-state'), () => {
-  it('goes back to it as it was, from whoever it was given to', async () => {
+  it('is returned to it unchanged, from the principal that got it', async () => {
     const { call, people, seen } = await guarded(true);
     const { requestState } = (await call(people.ada)).result;
     expect(requestState).not.toContain('quotes');
@@ -85,7 +85,7 @@ describe('a backend’s state', verifies('gateway:bridge:shared-credential-state
     expect(seen).toEqual([undefined, own]);
   });
 
-  it('is nothing in anybody else’s hands, or for anything else', async () => {
+  it('is invalid from another principal, or for another request', async () => {
     const { call, people, seen } = await guarded(true);
     const { requestState } = (await call(people.ada)).result;
     const refused = [
@@ -101,7 +101,7 @@ describe('a backend’s state', verifies('gateway:bridge:shared-credential-state
     expect((await call(people.ada, answered(requestState))).result.resultType).toBe('complete');
   });
 
-  it('is passed on untouched where nobody is asked who they are', async () => {
+  it('is passed on unchanged at an open endpoint', async () => {
     const { call } = await guarded(false);
     expect((await call({})).result.requestState).toBe(own);
     expect((await call({}, answered(own))).result.resultType).toBe('complete');

@@ -37,13 +37,13 @@ afterAll(async () => {
   await own.close();
 });
 
-interface Door {
+interface Endpoint {
   readonly name: string;
   readonly path: string;
   readonly house: () => House;
 }
 
-const doors: readonly Door[] = [
+const endpoints: readonly Endpoint[] = [
   { name: 'the address for everything', path: '/mcp', house: () => derived },
   { name: 'the address of a legacy backend', path: '/servers/legacy/mcp', house: () => derived },
   { name: 'the address of a modern backend', path: '/servers/modern/mcp', house: () => derived },
@@ -99,14 +99,14 @@ const faults: readonly Fault[] = [
     message: 'The token is malformed',
   },
   {
-    name: 'a token of an issuer that nobody knows',
+    name: 'a token of an unknown issuer',
     verifies: invalid,
     ...badToken,
     present: async ({ issuer }, resource) => bearer(await issuer.token(resource, { iss: 'https://other.example' })),
-    message: 'The issuer is not known here',
+    message: 'The issuer of the token is not configured',
   },
   {
-    name: 'a token that somebody else signed',
+    name: 'a token with the signature of another issuer',
     verifies: invalid,
     ...badToken,
     present: async ({ issuer }, resource) => bearer(await issuer.forged(resource)),
@@ -138,7 +138,7 @@ const faults: readonly Fault[] = [
   foreign('an audience with another query', (resource) => `${resource}?key=1`),
   foreign('an audience that is no text', (resource) => [{ resource }, 7]),
   {
-    name: 'a key that nobody made',
+    name: 'a key that was never issued',
     verifies: ['gateway:identity:bad-token'],
     error: 'invalid_token',
     reason: 'key_unknown',
@@ -168,7 +168,7 @@ const faults: readonly Fault[] = [
     error: 'invalid_request',
     reason: 'credentials_ambiguous',
     present: () => ({ ...bearer('a'), 'x-access-key': 'b' }),
-    message: 'Credentials came in more than one way',
+    message: 'The request has credentials in more than one place',
   },
 ];
 
@@ -182,7 +182,7 @@ function metadataOf(resource: string): string {
   return `${origin}/.well-known/oauth-protected-resource${pathname}`;
 }
 
-describe.each(doors)('at $name, whatever the message, is refused', ({ path, house }) => {
+describe.each(endpoints)('at $name, whatever the message, is rejected', ({ path, house }) => {
   for (const fault of faults) {
     it(fault.name, verifies(...fault.verifies, 'gateway:identity:every-way'), async () => {
       const at = house();
@@ -210,13 +210,13 @@ describe.each(doors)('at $name, whatever the message, is refused', ({ path, hous
   }
 });
 
-describe.each(doors)('at $name, good credentials without the scopes', ({ path, house }) => {
+describe.each(endpoints)('at $name, valid credentials without the scopes', ({ path, house }) => {
   const presented: readonly { name: string; present(at: House, resource: string): Promise<Headers> }[] = [
     { name: 'a token', present: async ({ issuer }, resource) => bearer(await issuer.token(resource)) },
     { name: 'a key', present: async ({ keys }) => bearer(keys.poor) },
   ];
   it.each(presented)(
-    'of $name are told all of them at once',
+    'of $name get all of them in one challenge',
     verifies('gateway:identity:insufficient-scope', 'hosting:auth:scope-403'),
     async ({ present }) => {
       const at = house();
@@ -249,7 +249,7 @@ describe.each(doors)('at $name, good credentials without the scopes', ({ path, h
   );
 });
 
-describe('what comes before the question of who it is', verifies('gateway:gates:order'), () => {
+describe('what precedes authentication', verifies('gateway:gates:order'), () => {
   it('is a method that the path does not have', async () => {
     for (const method of ['PUT', 'PATCH']) {
       const answer = await send(`${derived.gateway.origin}/mcp`, { method });
@@ -264,7 +264,7 @@ describe('what comes before the question of who it is', verifies('gateway:gates:
     }
   });
 
-  it('is not that HEAD is served nowhere: whoever is not let in is told so', async () => {
+  it('is not 405 for HEAD: a client without credentials gets 401', async () => {
     const url = `${derived.gateway.origin}/mcp`;
     const stranger = await send(url, { method: 'HEAD' });
     expect(stranger.status).toBe(401);
@@ -273,7 +273,7 @@ describe('what comes before the question of who it is', verifies('gateway:gates:
     expect((await send(url, { method: 'HEAD', headers })).status).toBe(405);
   });
 
-  it('is where it comes from', async () => {
+  it('is the check of Origin and Host', async () => {
     for (const way of ways) {
       const answer = await derived.try(way, '/mcp', { origin: 'https://evil.example' });
       expect(answer.status, way.name).toBe(403);
@@ -281,7 +281,7 @@ describe('what comes before the question of who it is', verifies('gateway:gates:
     }
   });
 
-  it('is a preflight, which needs no credentials and may ask for the key’s header', async () => {
+  it('is a preflight, which needs no credentials and may request the header of the key', async () => {
     const answer = await send(`${derived.gateway.origin}/mcp`, {
       method: 'OPTIONS',
       headers: { ...page, 'access-control-request-headers': 'Authorization, X-Access-Key, X-Other' },
@@ -300,13 +300,13 @@ describe('what comes before the question of who it is', verifies('gateway:gates:
 });
 
 describe('an endpoint', verifies('gateway:identity:every-way'), () => {
-  it('is open only where it says so by name', async () => {
+  it('is open only if its config says so', async () => {
     const answer = await send(`${own.gateway.origin}/mcp`, modern({ method: 'server/discover' }));
     expect(answer.status).toBe(200);
     own.modern.forget();
   });
 
-  it('that is guarded lets in whoever has what it takes, with token or key', async () => {
+  it('with identity accepts valid credentials, token or key', async () => {
     for (const path of ['/mcp', '/servers/legacy/mcp', '/servers/modern/mcp']) {
       const token = await derived.issuer.token(`${derived.gateway.origin}${path}`, { scope: everyScope.join(' ') });
       for (const headers of [bearer(token), bearer(derived.keys.good), { 'X-Access-Key': derived.keys.good }]) {

@@ -117,7 +117,7 @@ describe.each(places)('at the address of $place', ({ backend, tool }) => {
 });
 
 describe('the SDKs', verifies('gateway:identity:real-issuer'), () => {
-  it('ask for what the challenge names, step by step', async () => {
+  it('request the scopes of the challenge, step by step', async () => {
     const url = gateway.url('new');
     const { id: clientId, secret: clientSecret } = issuer.clients.bob;
     const provider = new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: issuer.url });
@@ -129,7 +129,7 @@ describe('the SDKs', verifies('gateway:identity:real-issuer'), () => {
     expect(scopeOf()).toBe(scopes);
   });
 
-  it('are told why they do not get in', async () => {
+  it('report why they are rejected', async () => {
     const url = gateway.url('new');
     const attempts: readonly Record<string, string>[] = [
       {},

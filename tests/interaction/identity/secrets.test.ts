@@ -1,4 +1,7 @@
-/** Secrets are planted wherever the gateway meets one, and everything that it says is looked through, at its most talkative. */
+/**
+ * Secrets are planted wherever the gateway meets one, and everything that it says is looked through, at its most
+ * talkative.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -77,7 +80,7 @@ function expectNone(secrets: Readonly<Record<string, string>>, said: string): vo
   }
 }
 
-describe('no secret is told', verifies('gateway:identity:secrets', 'gateway:identity:query-key'), () => {
+describe('no secret is revealed', verifies('gateway:identity:secrets', 'gateway:identity:query-key'), () => {
   it('in logs, answers and titles of processes', async () => {
     const { key, revoked, token, secrets, options, issuer } = await setting();
     issuer.introspected = (asked) => {

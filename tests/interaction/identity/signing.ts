@@ -1,7 +1,7 @@
 /**
- * Backends of both eras that sign everything that is meant for one client: a serial number that is never used twice, and what
- * the client said itself. A number that two principals have seen was passed on to the wrong one. Legacy ones also sign with the
- * session that was asked: nobody has one together with somebody else.
+ * Backends of both eras that sign everything that is meant for one client: a serial number that is never used twice,
+ * and what the client said itself. A number that two principals have seen was passed on to the wrong one. Legacy ones
+ * also sign with the session that was asked: nobody has one together with somebody else.
  */
 import type { Json } from '../harness/client.ts';
 import { legacyBackend, modernBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';

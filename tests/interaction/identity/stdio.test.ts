@@ -26,7 +26,7 @@ const forbidden = (id: unknown, missing: readonly string[], required = missing) 
 });
 
 describe('the local principal', verifies('gateway:stdio:local-principal'), () => {
-  it('may do everything, unless the config says otherwise', async () => {
+  it('may do everything, unless the config restricts it', async () => {
     const client = await startWith(undefined);
     expect((await client.ask(list)).result.tools).toEqual([]);
     const legacy = await startWith(undefined);

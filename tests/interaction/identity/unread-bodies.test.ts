@@ -1,4 +1,7 @@
-/** Identity is decided on headers: whatever a sender without good credentials puts into a body is neither kept nor scanned. */
+/**
+ * Identity is decided on headers: whatever a sender without good credentials puts into a body is neither kept nor
+ * scanned.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -59,7 +62,7 @@ describe('a sender without credentials', verifies('gateway:identity:headers-firs
     house.expectNothingPassed();
   });
 
-  it.each(ways)('is answered without an id once 64 KiB came, and the rest is thrown away: $name', async ({ path }) => {
+  it.each(ways)('is answered without an id after 64 KiB, and the rest is discarded: $name', async ({ path }) => {
     const client = connect();
     client.send(head('POST', path, { ...json, 'Transfer-Encoding': 'chunked' }));
     const part = `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"x":"${'x'.repeat(65 * kib)}`;
@@ -85,17 +88,20 @@ describe('a sender without credentials', verifies('gateway:identity:headers-firs
     await client.closed;
   });
 
-  it.each(ways)('gets its id back whatever the parameters hold, for they are not read: $name', async ({ path }) => {
-    const inside = ['{"a":1,"a":2}', '[01,tru]', '['.repeat(500) + ']'.repeat(500), '{"\\ud800":"\\x"}'];
-    for (const value of inside) {
-      const body = `{"jsonrpc":"2.0","method":"tools/list","params":{"x":${value}},"id":7}`;
-      const answer = await send(`${house.gateway.origin}${path}`, { body });
-      expect({ value, id: answer.json().id }).toEqual({ value, id: 7 });
-    }
-    house.expectNothingPassed();
-  });
+  it.each(ways)(
+    'gets its id back whatever the parameters contain, because they are not parsed: $name',
+    async ({ path }) => {
+      const inside = ['{"a":1,"a":2}', '[01,tru]', '['.repeat(500) + ']'.repeat(500), '{"\\ud800":"\\x"}'];
+      for (const value of inside) {
+        const body = `{"jsonrpc":"2.0","method":"tools/list","params":{"x":${value}},"id":7}`;
+        const answer = await send(`${house.gateway.origin}${path}`, { body });
+        expect({ value, id: answer.json().id }).toEqual({ value, id: 7 });
+      }
+      house.expectNothingPassed();
+    },
+  );
 
-  it.each(ways)('gets no id back from a message whose own members are not simple: $name', async ({ path }) => {
+  it.each(ways)('gets no id back for a message whose own members are not simple: $name', async ({ path }) => {
     const crowd = Array.from({ length: 65 }, (_, at) => `"k${at}":0`).join();
     for (const members of ['"id":8', '"ID":8', '"a":01', '"a":"\\x"', '"a":"\n"', `"${'a'.repeat(5000)}":0`, crowd]) {
       const body = `{"jsonrpc":"2.0","id":7,"method":"tools/list",${members}}`;
@@ -104,7 +110,7 @@ describe('a sender without credentials', verifies('gateway:identity:headers-firs
     }
   });
 
-  it('is told of the credentials before size, media type and JSON', async () => {
+  it('gets 401 before any error about size, media type and JSON', async () => {
     const wrongs = [
       { body: 'x'.repeat(5 * kib * kib) },
       { body: 'x', headers: { 'content-type': 'text/plain' } },
@@ -116,8 +122,8 @@ describe('a sender without credentials', verifies('gateway:identity:headers-firs
   });
 });
 
-describe('a sender whose issuer has to be asked', verifies('gateway:identity:headers-first'), () => {
-  it('is served with its whole body, however it came meanwhile', async () => {
+describe('a sender whose token needs the issuer to be verified', verifies('gateway:identity:headers-first'), () => {
+  it('is served with its whole body, however it arrived meanwhile', async () => {
     const token = await house.issuer.token(house.gateway.url());
     const message = JSON.stringify({
       ...{ jsonrpc: '2.0', id: 'large', method: 'initialize' },
@@ -131,7 +137,7 @@ describe('a sender whose issuer has to be asked', verifies('gateway:identity:hea
     expect({ status: answer.status, id: answer.json().id }).toEqual({ status: 200, id: 'large' });
   });
 
-  it('is refused by size, not by identity, with good credentials', async () => {
+  it('is rejected by size, not by identity, with valid credentials', async () => {
     const body = 'x'.repeat(5 * kib * kib);
     const answer = await send(house.gateway.url(), { body, headers: bearer(house.keys.good) });
     expect(answer.status).toBe(413);
@@ -140,7 +146,7 @@ describe('a sender whose issuer has to be asked', verifies('gateway:identity:hea
   });
 });
 
-describe('a config that comes while a body does', verifies('gateway:identity:headers-first'), () => {
+describe('a reload while a body is being read', verifies('gateway:identity:headers-first'), () => {
   it('decides about the whole request', async () => {
     const own = await launchHouse();
     try {

@@ -1,4 +1,4 @@
-/** Every way in, and every kind of message, for somebody who is going to be refused. */
+/** Every transport and every kind of message, for a client that is going to be rejected. */
 import type { Era } from '../../../src/wire/revisions.ts';
 import type { Call } from '../harness/client.ts';
 import { initialize, modern, modernRevision } from '../harness/eras.ts';
@@ -6,7 +6,7 @@ import { initialize, modern, modernRevision } from '../harness/eras.ts';
 export interface Way {
   readonly name: string;
   readonly era: Era;
-  /** How a refusal is told: `unreadable` is a POST of which nobody knows what it is. */
+  /** The form of a refusal: `unreadable` is a POST that cannot be parsed. */
   readonly kind: 'request' | 'unreadable' | 'other';
   /** What is echoed. */
   readonly id?: string | number;

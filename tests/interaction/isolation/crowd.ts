@@ -10,7 +10,7 @@ export const AT_ONCE = 3;
 
 export type BackendName = 'calm' | 'flood' | 'thief';
 
-/** A call of somebody, from its sending to its answer. */
+/** A call of one principal, from request to response. */
 export interface Call {
   readonly who: string;
   readonly token: string;
@@ -109,7 +109,7 @@ export class Crowd {
   }
 }
 
-/** Keeps calls until it is told to answer one. */
+/** Holds calls until the test answers one. */
 class CalmBackend {
   readonly #waiting = new Map<string, Turn>();
   readonly #expected = new Map<string, Call>();
@@ -155,7 +155,7 @@ class CalmBackend {
 
 const textOf = (token: string) => ({ resultType: 'complete', content: [{ type: 'text', text: token }] });
 
-/** Says much that nobody asked for before it answers. */
+/** Sends many unrequested messages before it answers. */
 function flooded(turn: Turn): void {
   const { token } = turn.message.params.arguments;
   turn.stream();
@@ -167,7 +167,9 @@ function flooded(turn: Turn): void {
   turn.event({ jsonrpc: '2.0', id: turn.message.id, result: textOf(token) }).end();
 }
 
-/** Tries to answer the calls of others on the stream of each one: it knows the ids and tokens of all that it has seen. */
+/**
+ * Tries to answer the calls of others on the stream of each one: it knows the ids and tokens of all that it has seen.
+ */
 class Thief {
   readonly #seen: Turn[] = [];
 

@@ -1,7 +1,7 @@
 /**
- * Isolation as a property. Three principals, of whom one is greedy, call three backends, of which one floods and one answers
- * in the name of others, in random order. Nobody gets a byte that is for somebody else, and every call of those who behave is
- * served, whatever the greedy one does: that is counted in answers of the backend, not in milliseconds.
+ * Isolation as a property. Three principals, of whom one is greedy, call three backends, of which one floods and one
+ * answers in the name of others, in random order. Nobody gets a byte that is for somebody else, and every call of those
+ * who behave is served, whatever the greedy one does: that is counted in answers of the backend, not in milliseconds.
  *
  * `BASCULE_INTERLEAVINGS=10000 BASCULE_SEED=1 npm run test:isolation` for more of them.
  */
@@ -19,7 +19,10 @@ const everybody = [...polite, greedy];
 /** Answers that an interleaving may give at random, perhaps before the gateway has read a call that was sent before. */
 const EARLY_RELEASES = 3;
 
-/** Between its sending and its turn a call sees the calls that were at work, and at most one of each principal for each of its own. */
+/**
+ * Between its sending and its turn a call sees the calls that were at work, and at most one of each principal for each
+ * of its own.
+ */
 const mostOvertakings = (own: number) => AT_ONCE + everybody.length * own + EARLY_RELEASES;
 
 interface Played {

@@ -11,7 +11,7 @@ const typed =
   ({ response }) =>
     void response.writeHead(status, { 'content-type': type }).end(body);
 
-describe('an answer that is none', () => {
+describe('an invalid response', () => {
   const cases: readonly { name: string; serve: Serve; reason: string }[] = [
     { name: 'an event stream', serve: typed('text/event-stream', `data: ${good}\n\n`), reason: 'backend_invalid' },
     { name: 'a page', serve: typed('text/html', '<p>'), reason: 'backend_invalid' },
@@ -21,9 +21,9 @@ describe('an answer that is none', () => {
     { name: 'an array', serve: typed('application/json', `[${good}]`), reason: 'backend_invalid' },
     { name: 'nothing', serve: ({ response }) => void response.writeHead(204).end(), reason: 'backend_invalid' },
     { name: 'a redirect', serve: typed('application/json', good, 307), reason: 'backend_invalid' },
-    { name: 'a page that says 503', serve: typed('text/html', '<p>', 503), reason: 'backend_unavailable' },
+    { name: 'a page with 503', serve: typed('text/html', '<p>', 503), reason: 'backend_unavailable' },
     {
-      name: 'other JSON that says 500',
+      name: 'other JSON with 500',
       serve: typed('application/json', '{"m":1}', 500),
       reason: 'backend_unavailable',
     },
@@ -47,13 +47,13 @@ describe('an answer that is none', () => {
     expect(shop.records).toMatchObject([{ decision: 'allow', outcome: 'error', reason }]);
   });
 
-  it('each request of a batch is told', verifies('gateway:json-rpc:service-failures'), async () => {
+  it('each request of a batch gets an error', verifies('gateway:json-rpc:service-failures'), async () => {
     const shop = await openShop({ serve: typed('text/html', '<p>', 502) });
     const answer = await shop.post([ask('a'), tell('b'), ask('c', [], null)]);
     expect(answer.json()).toEqual([1, null].map((id) => error(id, -32603, 'backend_unavailable')));
   });
 
-  it('where nobody waits for an answer it is 502', verifies('gateway:json-rpc:one-way'), async () => {
+  it('a batch without requests gets 502', verifies('gateway:json-rpc:one-way'), async () => {
     const shop = await openShop({ serve: typed('application/json', good, 500) });
     const answer = await shop.post(tell('m'));
     expect({ status: answer.status, body: answer.json() }).toEqual({
@@ -64,7 +64,7 @@ describe('an answer that is none', () => {
 });
 
 describe('time', () => {
-  it('a service that says nothing is given up', verifies('gateway:json-rpc:service-failures'), async () => {
+  it('a service that does not answer times out', verifies('gateway:json-rpc:service-failures'), async () => {
     const shop = await openShop({ serve: () => undefined, service: { limits: { firstByteMs: 50 } } });
     expect((await shop.post(ask('m'))).json()).toEqual(error(1, -32603, 'backend_timeout'));
   });
@@ -96,9 +96,9 @@ describe('a service that does not end its answer to a notification', () => {
   });
 });
 
-describe('a service that is away', () => {
+describe('a service that is down', () => {
   it(
-    'is left alone after a few attempts, looked after, and served again',
+    'gets no requests after a few failures, is probed, and is used again',
     verifies('gateway:json-rpc:service-failures'),
     async () => {
       const shop = await openShop({ more: { limits: { downAfter: 2, restartMinMs: 20, restartMaxMs: 40 } } });
@@ -122,9 +122,9 @@ describe('a service that is away', () => {
   );
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it.each([ask('slow'), [ask('slow')], tell('slow')])(
-    'takes its request along',
+    'cancels its request',
     verifies('gateway:json-rpc:cancelled'),
     async (body) => {
       let cut = false;
@@ -147,7 +147,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a gateway that stops', () => {
-  it('lets what runs finish, and takes nothing new', verifies('gateway:json-rpc:stopping'), async () => {
+  it('lets running requests finish, and accepts no new ones', verifies('gateway:json-rpc:stopping'), async () => {
     const shop = await openShop({ serve: () => undefined });
     const running = open(shop.url, { body: ask('slow') });
     await until(() => shop.service.visits.length === 1, 'the service has it');
@@ -164,7 +164,7 @@ describe('a gateway that stops', () => {
     await closed;
   });
 
-  it('tells what does not', verifies('gateway:json-rpc:stopping'), async () => {
+  it('fails requests that do not finish', verifies('gateway:json-rpc:stopping'), async () => {
     const shop = await openShop({ serve: () => undefined });
     const running = shop.post([ask('slow'), ask('slow', [], 2)]);
     await until(() => shop.service.visits.length === 1, 'the service has it');

@@ -1,4 +1,7 @@
-/** A JSON-RPC endpoint asks who is calling as every other does, and needs the same scopes of a notification as of a request. */
+/**
+ * A JSON-RPC endpoint asks who is calling as every other does, and needs the same scopes of a notification as of a
+ * request.
+ */
 import { describe, expect, it } from 'vitest';
 import { head, RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -30,11 +33,11 @@ describe('without credentials', () => {
     { name: 'a notification', body: tell('get'), id: null },
     { name: 'an answer', body: answer, id: null },
     { name: 'a batch', body: [ask('get')], id: null },
-    { name: 'what cannot be read', body: '{', id: null },
+    { name: 'an unreadable body', body: '{', id: null },
     { name: 'a batch that cannot be read', body: '[{', id: null },
   ];
   it.each(bodies)(
-    '$name is 401, and nobody learns more',
+    '$name is 401, and reveals nothing more',
     verifies('gateway:json-rpc:guarded'),
     async ({ body, id }) => {
       const { shop } = await guarded();
@@ -87,7 +90,7 @@ describe('with credentials', () => {
   });
 });
 
-it('a browser may ask first, and only for POST', verifies('gateway:json-rpc:post-alone'), async () => {
+it('a preflight is allowed, for POST only', verifies('gateway:json-rpc:post-alone'), async () => {
   const shop = await openShop({ more: { listen: { allowedOrigins: ['https://page.example'] } } });
   const origin = 'https://page.example';
   const { status, headers } = await send(shop.url, { method: 'OPTIONS', headers: { origin } });

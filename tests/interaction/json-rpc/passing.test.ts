@@ -13,7 +13,7 @@ describe('bytes', () => {
     { name: 'parameters by position', body: '{ "jsonrpc" : "2.0", "method":"subtract", "params":[42, 23], "id":"x" }' },
     { name: 'an id that is null', body: '{"jsonrpc":"2.0","id":null,"method":"m"}' },
     { name: 'an id that is a fraction', body: '{"jsonrpc":"2.0","id":1.50,"method":"m"}' },
-    { name: 'members that nobody knows', body: '{"id":1,"x-extra":{"b":[]},"method":"rpc.discover","jsonrpc":"2.0"}' },
+    { name: 'unknown members', body: '{"id":1,"x-extra":{"b":[]},"method":"rpc.discover","jsonrpc":"2.0"}' },
     { name: 'a method that MCP has', body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}' },
     {
       name: 'a batch',
@@ -33,7 +33,7 @@ describe('bytes', () => {
     },
   );
 
-  it('an answer reaches the client as it was said, its status too', verifies('gateway:json-rpc:lossless'), async () => {
+  it('a response reaches the client unchanged, with its status', verifies('gateway:json-rpc:lossless'), async () => {
     const said = ' {"jsonrpc": "2.0", "id": 1, "result": 1.0, "more": [12345678901234567890]}\n';
     const shop = await openShop({ serve: ({ response }) => json(response, said) });
     expect((await shop.post(ask('m'))).body).toBe(said);
@@ -44,7 +44,7 @@ describe('bytes', () => {
   });
 
   it(
-    'the service is told what the config says, and nothing of the client',
+    'the service gets the configured headers, and none of the client',
     verifies('gateway:json-rpc:lossless', 'gateway:identity:token-not-forwarded'),
     async () => {
       const shop = await openShop({ service: { headers: { 'X-Key': 'ours' } } });
@@ -64,7 +64,7 @@ describe('bytes', () => {
   );
 });
 
-describe('what expects no answer', () => {
+describe('messages without a response', () => {
   const silent = [
     { name: 'a notification', body: tell('log', { a: 1 }) },
     { name: 'a batch of notifications', body: [tell('a'), tell('b')] },
@@ -79,15 +79,11 @@ describe('what expects no answer', () => {
     expect(JSON.parse(shop.service.visits[0]!.text)).toEqual(body);
   });
 
-  it(
-    '202 of the service is 202, and what else it says goes nowhere',
-    verifies('gateway:json-rpc:one-way'),
-    async () => {
-      const shop = await openShop({ serve: ({ response }) => json(response, { noise: true }, 202) });
-      const { status, body } = await shop.post(tell('m'));
-      expect({ status, body }).toEqual({ status: 202, body: '' });
-    },
-  );
+  it('202 of the service is 202, and its body is dropped', verifies('gateway:json-rpc:one-way'), async () => {
+    const shop = await openShop({ serve: ({ response }) => json(response, { noise: true }, 202) });
+    const { status, body } = await shop.post(tell('m'));
+    expect({ status, body }).toEqual({ status: 202, body: '' });
+  });
 });
 
 describe('a batch', () => {
@@ -124,7 +120,7 @@ describe('HTTP', () => {
     { name: 'a client that takes no JSON', headers: { accept: 'text/event-stream' }, status: 406 },
   ];
   it.each(gates)(
-    '$name is $status, and the service hears nothing',
+    '$name is $status, and nothing reaches the service',
     verifies('gateway:json-rpc:guarded'),
     async ({ headers, status }) => {
       const shop = await openShop();
@@ -134,7 +130,7 @@ describe('HTTP', () => {
   );
 
   it(
-    'an MCP endpoint beside it stays what it is',
+    'an MCP endpoint beside it is not affected',
     verifies('gateway:json-rpc:batch-served', 'gateway:legacy:batch-refused'),
     async () => {
       const shop = await openShop({

@@ -50,7 +50,7 @@ describe('a request', () => {
     { name: 'too much', given: { amount: 500, to: 'acct/1' }, passes: false },
     { name: 'another place', given: { amount: 5, to: 'bank/1' }, passes: false },
     { name: 'none', given: undefined, passes: false },
-    { name: 'by position, where nobody can say which is which', given: [5, 'acct/1'], passes: false },
+    { name: 'by position, without parameter names', given: [5, 'acct/1'], passes: false },
   ];
   it.each(params)('params $name', verifies('gateway:json-rpc:params-rules'), async ({ given, passes }) => {
     const shop = await under([allow(['pay'], { with: few })]);
@@ -121,7 +121,7 @@ describe('a request', () => {
     { denials: 'hide', status: 200, code: -32601, reason: 'method_not_found', data: { method: 'set' } },
   ];
   it.each(styles)(
-    'is told by $denials',
+    'is reported by $denials',
     verifies('gateway:json-rpc:method-rules', 'gateway:policy:denied-http'),
     async ({ denials, status, code, reason, data }) => {
       const shop = await under([allow(['get'])], {}, { denials });
@@ -132,7 +132,7 @@ describe('a request', () => {
   );
 });
 
-describe('what expects no answer', () => {
+describe('messages without a response', () => {
   it.each(['error', 'http403', 'hide'])(
     'a denied notification is HTTP 403 (%s)',
     verifies('gateway:json-rpc:one-way'),
@@ -201,14 +201,14 @@ describe('a batch', () => {
     },
   );
 
-  it('with HTTP 403 where the endpoint says so', verifies('gateway:json-rpc:batch-one-denial'), async () => {
+  it('with HTTP 403 if the endpoint is configured so', verifies('gateway:json-rpc:batch-one-denial'), async () => {
     const shop = await under([allow(['*']), noDrops], {}, { denials: 'http403' });
     const answer = await shop.post([ask('get'), ask('t.drop', undefined, 2)]);
     expect(answer.status).toBe(403);
     expect(answer.json()).toEqual([denied(1), denied(2)]);
   });
 
-  it('passes in audit mode, and is recorded as what it is', verifies('gateway:json-rpc:batch-served'), async () => {
+  it('passes in audit mode, and is recorded as a denial', verifies('gateway:json-rpc:batch-served'), async () => {
     const shop = await under([allow(['*']), noDrops], { mode: 'audit' });
     expect((await shop.post([ask('get'), ask('t.drop', undefined, 2)])).json()).toHaveLength(2);
     expect(shop.records.map(({ name, wouldDeny }) => [name, wouldDeny])).toEqual([
@@ -258,7 +258,7 @@ describe('rates and records', () => {
   );
 
   it(
-    'a record names method, service and outcome, and holds params only where it is told to',
+    'a record names method, service and outcome, and contains params only if configured',
     verifies('gateway:json-rpc:rates-and-records'),
     async () => {
       const shop = await openShop({

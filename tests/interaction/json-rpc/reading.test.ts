@@ -114,7 +114,12 @@ describe('one message', () => {
       code: -32600,
       reason: 'invalid_request',
     },
-    { name: 'an answer to nothing', body: '{"jsonrpc":"2.0","result":1}', code: -32600, reason: 'invalid_request' },
+    {
+      name: 'a response without a request',
+      body: '{"jsonrpc":"2.0","result":1}',
+      code: -32600,
+      reason: 'invalid_request',
+    },
     { name: 'neither', body: '{"jsonrpc":"2.0","id":1}', code: -32600, reason: 'invalid_request' },
     { name: 'an empty batch', body: '[]', code: -32600, reason: 'invalid_batch' },
     { name: 'a batch of a batch', body: '[[]]', code: -32600, reason: 'invalid_request' },
@@ -199,7 +204,7 @@ describe('sizes', () => {
   });
 });
 
-describe('whatever is sent', () => {
+describe('any input', () => {
   let shop: Shop;
   beforeAll(async () => {
     const rules = [{ id: 'some', effect: 'allow', on: { methods: ['ok*'] }, with: { arguments: { n: { max: 5 } } } }];
@@ -243,7 +248,7 @@ describe('whatever is sent', () => {
   };
 
   it(
-    'only what the rules allow reaches the service, whole; everything else is a refusal',
+    'only requests that the rules allow reach the service, unchanged; all others are rejected',
     verifies('gateway:json-rpc:strict', 'gateway:policy:no-permit-no-byte'),
     async () => {
       let passed = 0;

@@ -58,22 +58,22 @@ async function scene(first: 'ledger' | 'tools') {
   return { ledger, archive, rpc, mcp, gateway, begun: await begin(`${gateway.origin}/at`) };
 }
 
-describe('a request whose body comes under the next config', verifies('gateway:reload:atomic'), () => {
-  it('goes to the service that is there by then', async () => {
+describe('a request whose body arrives after a reload', verifies('gateway:reload:atomic'), () => {
+  it('goes to the new service', async () => {
     const { ledger, archive, rpc, gateway, begun } = await scene('ledger');
     gateway.reload(rpc('archive'));
     expect((await begun.finish(ask('m'))).body.result).toBeDefined();
     expect([ledger.bytes, archive.visits.length]).toEqual([0, 1]);
   });
 
-  it('is held to the profile that there is by then', async () => {
+  it('is checked against the new profile', async () => {
     const { ledger, rpc, gateway, begun } = await scene('ledger');
     gateway.reload(rpc('ledger', { profile: { batches: 'deny' } }));
     expect((await begun.finish([ask('m')])).body.error.data.reason).toBe('unsupported_batch');
     expect(ledger.bytes).toBe(0);
   });
 
-  it.each(['gone', 'of MCP'])('finds nothing where the endpoint is %s by then', async (what) => {
+  it.each(['gone', 'of MCP'])('gets 404 if the endpoint is %s by then', async (what) => {
     const { ledger, mcp, rpc, gateway, begun } = await scene('ledger');
     const { backends } = rpc('ledger');
     const endpoints = [{ path: '/other', protocol: 'json-rpc', backends: ['ledger'] }];
@@ -82,7 +82,7 @@ describe('a request whose body comes under the next config', verifies('gateway:r
     expect(ledger.bytes).toBe(0);
   });
 
-  it('finds nothing where it was meant for MCP', async () => {
+  it('gets 404 if it was meant for MCP', async () => {
     const { ledger, rpc, gateway, begun } = await scene('tools');
     gateway.reload(rpc('ledger'));
     const { status, body } = await begun.finish(ask('tools/list'));

@@ -97,7 +97,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** For suites that share one: whoever launches it closes it. */
+/** For suites that share one. The caller closes it. */
 export async function launchShop({ serve, endpoint, service: own, more, ports }: Plan = {}): Promise<Shop> {
   const service = await launchService(serve);
   const records: AuditRecord[] = [];

@@ -167,14 +167,18 @@ describe('in 2025-03-26, where the profile allows it', () => {
     },
   ];
 
-  it.each(invalid)('$name is -32600, and none of it is done', verifies('gateway:legacy:batch-invalid'), async (row) => {
-    const { url, backend } = await behindLegacy(echo, allow);
-    const client = await connectLegacy(url, { revision });
-    await backend.standing();
-    backend.forget();
-    expectRefused(await client.post(row.body), 400, { code: -32600, message: row.message, reason: row.reason });
-    expect(backend.bytes).toBe(0);
-  });
+  it.each(invalid)(
+    '$name is -32600, and no member is executed',
+    verifies('gateway:legacy:batch-invalid'),
+    async (row) => {
+      const { url, backend } = await behindLegacy(echo, allow);
+      const client = await connectLegacy(url, { revision });
+      await backend.standing();
+      backend.forget();
+      expectRefused(await client.post(row.body), 400, { code: -32600, message: row.message, reason: row.reason });
+      expect(backend.bytes).toBe(0);
+    },
+  );
 
   it('more members than the limit are -32600', verifies('gateway:legacy:batch-invalid'), async () => {
     const { url, backend } = await behindLegacy(echo, { ...allow, limits: { batchMembers: 2 } });
@@ -189,7 +193,7 @@ describe('in 2025-03-26, where the profile allows it', () => {
     expect(backend.bytes).toBe(0);
   });
 
-  it('one unreadable member spoils the whole', verifies('gateway:legacy:batch-invalid'), async () => {
+  it('one unreadable member rejects the batch', verifies('gateway:legacy:batch-invalid'), async () => {
     const { url, backend } = await behindLegacy(echo, allow);
     const client = await connectLegacy(url, { revision });
     await backend.standing();

@@ -24,7 +24,7 @@ const complete = (turn: Turn) =>
 
 describe('a modern client', () => {
   it(
-    'is served with the first thing that it says, and its result is complete',
+    'is served with its first request, and its result is complete',
     verifies('hosting:http:modern:tools-call-stateless', 'hosting:http:modern:no-session-id'),
     async () => {
       for (const behind of [await behindModern({ 'tools/call': complete }), await behindLegacy(echo)]) {
@@ -41,7 +41,7 @@ describe('a modern client', () => {
   );
 
   it(
-    'is given no session, and one that it names is not looked at',
+    'gets no session, and one that it names is ignored',
     verifies('hosting:stateless:no-session-id', 'hosting:http:modern:no-session-id'),
     async () => {
       const { url, backend } = await behindModern({ 'tools/call': complete });
@@ -70,7 +70,7 @@ describe('a modern client', () => {
     },
   );
 
-  it('hears nothing of its upstream session', verifies('hosting:http:modern:no-session-id'), async () => {
+  it('gets nothing of its upstream session', verifies('hosting:http:modern:no-session-id'), async () => {
     const { url, backend } = await behindLegacy(echo);
     const answer = await send(url, modern({ method: 'tools/call', params: work() }));
     expect(backend.of('tools/call')[0]?.headers['mcp-session-id']).toMatch(/^upstream-/);
@@ -182,7 +182,7 @@ describe('modern requests that cannot be served', () => {
   });
 
   it(
-    'a failure of our own is a generic -32603, without a word of the exception',
+    'an internal error is a generic -32603, without the text of the exception',
     verifies('hosting:http:modern:handler-exception-internal-error'),
     async () => {
       const { url, gateway } = await behindModern();
@@ -245,7 +245,7 @@ describe('the status of a failure', verifies('hosting:http:modern:handler-error-
     { name: 'no _meta', sent: { ...plain, body: request(1, 'tools/call', work()) }, reason: 'missing_meta' },
     { name: 'another method', sent: modern({ method: 'no/such' }), reason: 'method_removed' },
     {
-      name: 'a revision that nobody knows',
+      name: 'an unknown revision',
       sent: modern({
         method: 'tools/list',
         meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' },

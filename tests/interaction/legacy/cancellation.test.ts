@@ -1,4 +1,7 @@
-/** `notifications/cancelled`: the request is over without an answer, the backend is told under its own id, and nothing is left. */
+/**
+ * `notifications/cancelled`: the request is over without an answer, the backend is told under its own id, and nothing
+ * is left.
+ */
 import { describe, expect, it } from 'vitest';
 import { MemoryEventLog } from '../../../src/store/memory.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -41,7 +44,7 @@ describe('a cancelled request', () => {
   );
 
   it(
-    'whose answer was still undecided gets an empty stream',
+    'whose response form was still undecided gets an empty stream',
     verifies('gateway:legacy:cancel-ends-stream'),
     async () => {
       const held = new Held();
@@ -59,7 +62,7 @@ describe('a cancelled request', () => {
     },
   );
 
-  it('whose client accepts JSON alone is 204', verifies('gateway:legacy:cancel-json-204'), async () => {
+  it('whose client accepts JSON only is 204', verifies('gateway:legacy:cancel-json-204'), async () => {
     const held = new Held();
     const { url } = await behindLegacy({ 'tools/call': held.take });
     const client = await connectLegacy(url);
@@ -152,7 +155,7 @@ describe('a cancellation', () => {
   it.each([
     { name: 'an unknown id', params: { requestId: 'nobody' } },
     { name: 'no id', params: {} },
-    { name: 'an id that is none', params: { requestId: { a: 1 } } },
+    { name: 'an unknown id', params: { requestId: { a: 1 } } },
     { name: 'the id of another session', params: { requestId: 'theirs' } },
     { name: 'the number instead of the text', params: { requestId: 7 } },
   ])('of $name changes nothing', verifies('gateway:legacy:cancel-shared-id'), async ({ params }) => {

@@ -1,4 +1,6 @@
-/** How sessions end: by DELETE, by time, by shutdown, or because the backend forgot its half. Nobody is left waiting. */
+/**
+ * How sessions end: by DELETE, by time, by shutdown, or because the backend forgot its half. Nobody is left waiting.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import {
@@ -62,7 +64,7 @@ async function expectAllCancelled(backend: ScriptedBackend, turns: readonly Turn
 }
 
 describe('DELETE', verifies('gateway:legacy:delete-settles'), () => {
-  it('is 204; what runs is cancelled at the backend and answered with an error', async () => {
+  it('is 204; running requests are cancelled at the backend and get an error', async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take });
     const client = await connectLegacy(url);
@@ -104,7 +106,7 @@ describe('DELETE', verifies('gateway:legacy:delete-settles'), () => {
 
 describe('time', () => {
   it(
-    'ends a session that has lived for as long as it may, and answers what runs with an error',
+    'ends a session that reached its maximum age, and fails its running requests',
     verifies('gateway:legacy:expiry-settles'),
     async () => {
       const clock = new LeapClock();
@@ -124,7 +126,7 @@ describe('time', () => {
 
   const idle = { sessionIdleMs: 60_000, firstByteMs: 600_000, idleMs: 600_000 };
 
-  it('ends a session that nobody uses, here and at the backend', verifies('gateway:legacy:idle-expiry'), async () => {
+  it('ends an idle session, here and at the backend', verifies('gateway:legacy:idle-expiry'), async () => {
     const clock = new LeapClock();
     const { url, backend } = await behindLegacy(echo, { limits: idle, ports: { clock } });
     const client = await connectLegacy(url);
@@ -173,7 +175,7 @@ describe('time', () => {
     expect((await client.post(request(2, 'ping'))).status).toBe(200);
   });
 
-  it('does not count while somebody listens', verifies('gateway:legacy:idle-expiry'), async () => {
+  it('does not count while a stream is open', verifies('gateway:legacy:idle-expiry'), async () => {
     const clock = new LeapClock();
     const { url } = await behindLegacy(echo, { limits: idle, ports: { clock } });
     const client = await connectLegacy(url);
@@ -187,7 +189,7 @@ describe('time', () => {
 describe('shutting down', verifies('gateway:legacy:shutdown-settles'), () => {
   const message = 'The gateway is shutting down';
 
-  it('waits for what runs, for as long as it may, and then answers it with an error', async () => {
+  it('waits for running requests up to the limit, and then fails them', async () => {
     const clock = new LeapClock();
     const held = new Held();
     const limits = { firstByteMs: 600_000, idleMs: 600_000 };
@@ -209,7 +211,7 @@ describe('shutting down', verifies('gateway:legacy:shutdown-settles'), () => {
     await closed;
   });
 
-  it('does not wait where nothing runs', async () => {
+  it('does not wait if nothing runs', async () => {
     const { url, gateway } = await behindLegacy(echo);
     const client = await connectLegacy(url);
     const listening = await client.listen();
@@ -224,7 +226,7 @@ describe('the number of sessions', verifies('gateway:legacy:session-limit'), () 
   it.each([
     { name: 'for one principal', limits: { sessionsPerPrincipal: 3 } },
     { name: 'in all', limits: { sessionsTotal: 3 } },
-  ])('is limited $name, and the refusal says so', async ({ limits }) => {
+  ])('is limited $name, and the error says so', async ({ limits }) => {
     const { url, backend } = await behindLegacy(echo, { limits });
     const clients = [await connectLegacy(url), await connectLegacy(url), await connectLegacy(url)];
     await until(() => backend.received.filter(({ http }) => http === 'GET').length === 3, 'all of them are open');
@@ -240,13 +242,13 @@ describe('the number of sessions', verifies('gateway:legacy:session-limit'), () 
     expectRefused(await send(url, { body: initialize() }), 429, full);
   });
 
-  it('is limited for those that come at once', async () => {
+  it('is limited for concurrent requests', async () => {
     const { url } = await behindLegacy(echo, { limits: { sessionsTotal: 3 } });
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(url, { body: initialize() })));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(9).fill(429)]);
   });
 
-  it('does not count those that could not be opened', async () => {
+  it('does not count sessions that could not be opened', async () => {
     let broken = true;
     const { url } = await behindLegacy(
       {
@@ -302,10 +304,10 @@ describe('a backend that lost its session', verifies('gateway:legacy:session-404
       name: 'with the id of the request',
       answer: (turn: Turn) => turn.error(-32001, 'Session not found', undefined, 404),
     },
-    { name: 'in plain words', answer: (turn: Turn) => turn.raw(404, { 'content-type': 'text/plain' }, 'who?') },
+    { name: 'in plain text', answer: (turn: Turn) => turn.raw(404, { 'content-type': 'text/plain' }, 'who?') },
   ];
 
-  it.each(ways)('and says so $name: the client gets the same 404, and can start again', async ({ answer }) => {
+  it.each(ways)('and reports it $name: the client gets the same 404, and can start again', async ({ answer }) => {
     const { url, forget, backend } = await forgetful(answer);
     const client = await connectLegacy(url);
     expect((await client.post(call(1))).json()).toEqual(result(1, text('served')));

@@ -27,7 +27,7 @@ describe('Accept', verifies('hosting:http:accept-406'), () => {
     expect(backend.bytes).toBe(0);
   });
 
-  it('of a GET that takes no event stream is 406', async () => {
+  it('of a GET that does not accept an event stream is 406', async () => {
     const { url } = await behindLegacy();
     const client = await connectLegacy(url);
     for (const accept of ['application/json', 'text/html']) {
@@ -39,11 +39,11 @@ describe('Accept', verifies('hosting:http:accept-406'), () => {
     }
   });
 
-  it('of a subscription that takes JSON alone is 406', async () => {
+  it('of a subscription that accepts JSON alone is 406', async () => {
     const { url } = await behindLegacy();
     const sent = modern({ id: 5, method: 'subscriptions/listen', params: { notifications: {} } });
     const answer = await send(url, { ...sent, headers: { ...sent.headers, accept: 'application/json' } });
-    const message = 'Not acceptable: the answer is an event stream';
+    const message = 'Not acceptable: the response is an event stream';
     expectRefused(answer, 406, { ...notAcceptable, id: 5, message });
   });
 
@@ -84,7 +84,7 @@ describe('the method', verifies('hosting:http:method-405'), () => {
   ];
 
   it.each(rows)(
-    'that $path does not serve is 405, and Allow names those that it does',
+    'that $path does not serve is 405, and Allow names the served ones',
     async ({ path, methods, allow }) => {
       const { gateway, backend } = await behindLegacy();
       for (const method of methods) {
@@ -113,7 +113,7 @@ describe('the method', verifies('hosting:http:method-405'), () => {
   });
 });
 
-describe('where a request says it comes from', verifies('hosting:http:dns-rebinding'), () => {
+describe('the origin of a request', verifies('hosting:http:dns-rebinding'), () => {
   const ways: { method: string; path: string }[] = [
     ...['GET', 'POST', 'DELETE', 'OPTIONS'].map((method) => ({ method, path: '/mcp' })),
     ...['GET', 'OPTIONS'].map((method) => ({ method, path: '/sse' })),
@@ -122,7 +122,7 @@ describe('where a request says it comes from', verifies('hosting:http:dns-rebind
   ];
   const foreign = [
     { name: 'Origin', headers: { origin: 'https://evil.example' } },
-    { name: 'Origin of nobody', headers: { origin: 'null' } },
+    { name: 'an unknown Origin', headers: { origin: 'null' } },
     { name: 'Host', headers: { host: 'evil.example' } },
     { name: 'Host that points here', headers: { host: '127.0.0.1.evil.example:80' } },
   ];
@@ -193,7 +193,7 @@ describe('a body', verifies('hosting:http:parse-error-400'), () => {
       expected: invalid,
       id: 1,
     },
-    { name: 'that says nothing', body: '{"jsonrpc":"2.0"}', expected: invalid },
+    { name: 'that is empty', body: '{"jsonrpc":"2.0"}', expected: invalid },
   ];
 
   it.each(rows)('$name is 400 with a JSON-RPC error, in both eras', async ({ body, expected, id }) => {

@@ -29,14 +29,14 @@ describe('initialize', () => {
     { name: 'an older one', revision: '2025-06-18', agreed: '2025-06-18' },
     { name: 'the newest legacy one', revision: '2025-11-25', agreed: '2025-11-25' },
     { name: 'the modern one', revision: '2026-07-28', agreed: '2025-11-25' },
-    { name: 'one that nobody knows', revision: '2099-01-01', agreed: '2025-11-25' },
+    { name: 'an unknown one', revision: '2099-01-01', agreed: '2025-11-25' },
     { name: 'one before the first', revision: '1999-12-31', agreed: '2025-11-25' },
     { name: 'no date at all', revision: 'latest', agreed: '2025-11-25' },
     { name: 'nothing', revision: '', agreed: '2025-11-25' },
   ];
 
   it.each(asked)(
-    'that asks for $name agrees on $agreed',
+    'that requests $name agrees on $agreed',
     verifies('gateway:legacy:initialize-negotiates'),
     async (row) => {
       const { url } = await behindLegacy();
@@ -81,7 +81,7 @@ describe('initialize', () => {
   );
 
   it(
-    'a second time in a live session is refused, and changes nothing',
+    'a second time in a live session is rejected, and changes nothing',
     verifies('gateway:legacy:second-initialize', 'hosting:session:reinitialize'),
     async () => {
       const { url, backend } = await behindModern({
@@ -135,7 +135,7 @@ describe('the version header in a session', () => {
   const wrong = others.map((version) => ({ version }));
 
   it.each(wrong)(
-    '$version instead of what was agreed on is 400, in every way',
+    '$version instead of the negotiated one is 400, for every method',
     verifies(
       'gateway:legacy:version-header-400',
       'hosting:http:protocol-version-400',
@@ -160,7 +160,7 @@ describe('the version header in a session', () => {
   );
 
   it(
-    'is not needed: what was agreed on holds',
+    'is not required: the negotiated version is used',
     verifies('gateway:legacy:version-header-absent', 'hosting:http:protocol-version-default'),
     async () => {
       const { url, backend } = await behindLegacy({

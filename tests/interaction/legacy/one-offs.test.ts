@@ -21,7 +21,7 @@ import { connectLegacy, modern } from '../harness/eras.ts';
 const optional = { endpoint: { sessions: 'optional' } };
 
 describe('a request without a session', verifies('gateway:legacy:sessions-optional'), () => {
-  it('is served, and no session is given out for it', async () => {
+  it('is served without a session', async () => {
     const { url, backend } = await behindLegacy(echo, optional);
     for (const n of [1, 2, 3]) {
       const answer = await send(url, { body: call(n, { n }), headers: { 'mcp-protocol-version': '2025-06-18' } });
@@ -46,7 +46,7 @@ describe('a request without a session', verifies('gateway:legacy:sessions-option
     expect(answer.headers['mcp-session-id']).toBeUndefined();
   });
 
-  it('is a stream where it accepts one and something comes before the answer', async () => {
+  it('is a stream if it accepts one and a message precedes the response', async () => {
     const { url } = await behindLegacy(
       {
         'tools/call': (turn) => {
@@ -67,7 +67,7 @@ describe('a request without a session', verifies('gateway:legacy:sessions-option
     ]);
   });
 
-  it('cannot be asked anything', async () => {
+  it('can get no server request', async () => {
     const { url, backend } = await behindLegacy(
       {
         'tools/call': (turn) => {
@@ -89,7 +89,7 @@ describe('a request without a session', verifies('gateway:legacy:sessions-option
     expect(backend.of('initialize').map(({ message }) => message.params.capabilities)).toEqual([{}, {}]);
   });
 
-  it('may be a notification or a response, which go nowhere', async () => {
+  it('may be a notification or a response, which are dropped', async () => {
     const { url, backend } = await behindLegacy(echo, optional);
     for (const body of [notification('notifications/initialized'), result(1, {})]) {
       expect(await send(url, { body })).toMatchObject({ status: 202, body: '' });
@@ -97,7 +97,7 @@ describe('a request without a session', verifies('gateway:legacy:sessions-option
     expect(backend.bytes).toBe(0);
   });
 
-  it('does not stop others from having a session, and asking for what needs one', async () => {
+  it('does not keep others from having a session, and using what needs one', async () => {
     const { url } = await behindLegacy(echo, optional);
     const client = await connectLegacy(url);
     expect((await client.post(call(1, { a: 1 }))).json()).toEqual(result(1, text('{"a":1}')));
@@ -116,7 +116,7 @@ describe('without a version header', verifies('hosting:http:protocol-version-def
     expect(backend.of('tools/call')[0]?.headers['mcp-protocol-version']).toBeUndefined();
   });
 
-  it('and what is agreed on with other clients is not changed by that', async () => {
+  it('and the revision of other clients is not changed by that', async () => {
     const { url, backend } = await behindLegacy(echo, optional);
     const revisionOf = (n: number) => backend.of('tools/call')[n]?.headers['mcp-protocol-version'];
     await send(url, { body: call(1) });
@@ -154,7 +154,7 @@ describe('a client that never sends its session id back', verifies('gateway:lega
     for (const { backend } of all) expect(backend.received).toEqual([]);
   });
 
-  it('can subscribe to nothing: nobody would hear of it', async () => {
+  it('can subscribe to nothing: it would get no update', async () => {
     const all = await shops();
     const gateway = await openMarket(all, { endpoint: { sessions: 'optional' } });
     const answer = await send(gateway.url(), { body: request(1, 'resources/subscribe', { uri: 'x:1' }) });

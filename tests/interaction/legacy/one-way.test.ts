@@ -75,7 +75,7 @@ describe.each(legacyRevisions)('%s', (revision) => {
   );
 
   it(
-    'an answer to a ping is 202, whoever may have asked',
+    'an answer to a ping is 202, whoever sent the ping',
     verifies('gateway:legacy:response-to-ping-202', 'hosting:http:notifications-202'),
     async () => {
       const { url, backend } = await behindLegacy({}, allRevisions);
@@ -88,7 +88,7 @@ describe.each(legacyRevisions)('%s', (revision) => {
   );
 });
 
-describe('the answer to an ask', () => {
+describe('the answer to a server request', () => {
   const replies = [
     { name: 'a result', reply: { result: { action: 'accept', content: { name: 'Ada' } } } },
     { name: 'an error', reply: { error: { code: -1, message: 'User rejected the request' } } },
@@ -115,7 +115,7 @@ describe('the answer to an ask', () => {
   );
 
   it(
-    'does not settle the ask of another session that has the same id',
+    'does not settle the server request of another session that has the same id',
     verifies('gateway:legacy:response-foreign-session'),
     async () => {
       const { url, backend } = await asking();
@@ -143,7 +143,7 @@ describe('the answer to an ask', () => {
   );
 
   it(
-    'that nobody waits for is 202, dropped and counted, and no backend hears of it',
+    'that is unknown is 202, dropped and counted, and no backend gets it',
     verifies('gateway:legacy:response-unasked'),
     async () => {
       const { url, backend, gateway } = await asking();

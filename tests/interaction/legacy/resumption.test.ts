@@ -100,7 +100,7 @@ describe('event ids', () => {
 
 describe('a connection that is dropped', () => {
   it.each(legacyRevisions)(
-    'in %s cancels nothing: the result waits, and is brought by a resumed stream',
+    'in %s cancels nothing: the result is kept, and delivered by a resumed stream',
     verifies(
       'gateway:legacy:disconnect-waits',
       'hosting:http:disconnect-not-cancel',
@@ -122,7 +122,7 @@ describe('a connection that is dropped', () => {
     },
   );
 
-  it('and resumed brings what is later, and goes on live', verifies('hosting:resume:replay'), async () => {
+  it('and resumed delivers later events, and continues live', verifies('hosting:resume:replay'), async () => {
     const { client, stream, turn, backend } = await cutOff();
     await hasRead(backend, turn);
     const [primer, one] = stream.events;
@@ -141,7 +141,7 @@ describe('a connection that is dropped', () => {
     expect(messagesOf(whole)).toEqual([log('one'), log('two'), log('three'), result('c', text('the result'))]);
   });
 
-  it('and taken up twice belongs to the newer connection', verifies('hosting:resume:replay'), async () => {
+  it('and resumed twice belongs to the newer connection', verifies('hosting:resume:replay'), async () => {
     const { client, stream, turn } = await cutOff();
     const last = stream.events.at(-1)?.id;
     const older = await resume(client, last);
@@ -153,7 +153,7 @@ describe('a connection that is dropped', () => {
     expect(messagesOf(newer)).toEqual([result('c', text('once'))]);
   });
 
-  it('of a GET brings what came meanwhile, once and in order', verifies('hosting:resume:buffered-replay'), async () => {
+  it('of a GET delivers missed events, once and in order', verifies('hosting:resume:buffered-replay'), async () => {
     const { url, backend } = await behindLegacy();
     const client = await connectLegacy(url);
     const first = await client.listen();
@@ -175,7 +175,7 @@ describe('a connection that is dropped', () => {
 });
 
 describe('a resumed stream', () => {
-  it('holds nothing of any other', verifies('hosting:resume:stream-scoped'), async () => {
+  it('contains nothing of any other', verifies('hosting:resume:stream-scoped'), async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
     const client = await connectLegacy(url);
@@ -202,7 +202,7 @@ describe('a resumed stream', () => {
   });
 
   it(
-    'of a settled request brings what is left and ends, however often it is asked for',
+    'of a settled request delivers the rest and ends, however often it is resumed',
     verifies('gateway:legacy:resume-settled-ends', 'hosting:http:standalone-sse-no-response'),
     async () => {
       const { client, stream, turn } = await cutOff();

@@ -25,7 +25,7 @@ const get: Call = { method: 'GET', headers: { accept: 'text/event-stream' } };
 const del: Call = { method: 'DELETE' };
 
 describe('the session id', () => {
-  it('comes with the answer to initialize', verifies('hosting:session:create'), async () => {
+  it('is in the response to initialize', verifies('hosting:session:create'), async () => {
     const { url } = await behindLegacy();
     const answer = await send(url, { body: initialize() });
     expect(answer.status).toBe(200);
@@ -46,7 +46,7 @@ describe('the session id', () => {
     );
   });
 
-  it('comes with no other answer', verifies('hosting:session:create'), async () => {
+  it('is in no other response', verifies('hosting:session:create'), async () => {
     const { url } = await behindLegacy(echo);
     const client = await connectLegacy(url);
     expect((await client.post(call(1))).headers['mcp-session-id']).toBeUndefined();
@@ -113,7 +113,7 @@ describe('a session that is not there', () => {
   });
 
   it(
-    'an ended one is 404 with -32001 in every way',
+    'an ended one gets 404 with -32001 for every method',
     verifies('gateway:legacy:session-404', 'hosting:session:post-termination-404', 'hosting:session:delete'),
     async () => {
       const { url, backend } = await behindLegacy(echo);
@@ -193,7 +193,7 @@ describe('several sessions', () => {
   });
 
   it(
-    'hear nothing of what is said to another',
+    'get nothing that is sent to another',
     verifies('hosting:session:isolation', 'flow:multi-client:stateful-isolation'),
     async () => {
       const streams = new Map<string, (message: object) => void>();

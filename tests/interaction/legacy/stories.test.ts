@@ -68,7 +68,7 @@ const threeRounds: Script = {
   },
 };
 
-describe('a tool that asks several times in one call', verifies('flow:elicitation:multi-step-form'), () => {
+describe('a tool that sends several server requests in one call', verifies('flow:elicitation:multi-step-form'), () => {
   const stories = [
     { name: 'to the end', answers: ['a', 'b', 'c'], said: 'a, b, c', asked: ['Step 1', 'Step 2', 'Step 3'] },
     { name: 'until it is refused', answers: ['a', undefined], said: 'a, decline', asked: ['Step 1', 'Step 2'] },
@@ -120,41 +120,47 @@ describe('a tool that asks several times in one call', verifies('flow:elicitatio
   }
 });
 
-describe('a backend that asks right after initialize', verifies('flow:elicitation:url-at-session-init'), () => {
-  const visit = { mode: 'url', elicitationId: 'e-1', url: 'https://example.com/login', message: 'Please log in' };
-  const asksFirst: Script = { GET: (turn) => void turn.stream().event(request('first', 'elicitation/create', visit)) };
+describe(
+  'a backend that sends a server request right after initialize',
+  verifies('flow:elicitation:url-at-session-init'),
+  () => {
+    const visit = { mode: 'url', elicitationId: 'e-1', url: 'https://example.com/login', message: 'Please log in' };
+    const asksFirst: Script = {
+      GET: (turn) => void turn.stream().event(request('first', 'elicitation/create', visit)),
+    };
 
-  it('reaches an official client on its own stream', async () => {
-    const { url, backend } = await behindLegacy(asksFirst);
-    const visited: string[] = [];
-    await connectV1(url, {
-      capabilities: { elicitation: { url: {} } },
-      prepare: (client) =>
-        client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-          visited.push((params as { url: string }).url);
-          return { action: 'accept' };
-        }),
+    it('reaches an official client on its own stream', async () => {
+      const { url, backend } = await behindLegacy(asksFirst);
+      const visited: string[] = [];
+      await connectV1(url, {
+        capabilities: { elicitation: { url: {} } },
+        prepare: (client) =>
+          client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+            visited.push((params as { url: string }).url);
+            return { action: 'accept' };
+          }),
+      });
+      const answered = () => backend.received.find(({ message }) => message?.id === 'first');
+      await until(() => answered() !== undefined, 'the backend is answered');
+      expect(visited).toEqual([visit.url]);
+      expect(answered()?.message).toEqual(result('first', { action: 'accept' }));
     });
-    const answered = () => backend.received.find(({ message }) => message?.id === 'first');
-    await until(() => answered() !== undefined, 'the backend is answered');
-    expect(visited).toEqual([visit.url]);
-    expect(answered()?.message).toEqual(result('first', { action: 'accept' }));
-  });
 
-  it('reaches a client that opens its stream later, once', async () => {
-    const { url, backend } = await behindLegacy(asksFirst);
-    const client = await connectLegacy(url, { capabilities: { elicitation: { url: {} } } });
-    await backend.standing();
-    const stream = await client.listen();
-    const question = await stream.message(({ method }) => method === 'elicitation/create');
-    expect(question.params).toEqual(visit);
-    expect((await client.post(result(question.id, { action: 'decline' }))).status).toBe(202);
-    await until(() => backend.received.some(({ message }) => message?.id === 'first'), 'the backend is answered');
-    expect(stream.events.filter(({ data }) => data)).toHaveLength(1);
-  });
-});
+    it('reaches a client that opens its stream later, once', async () => {
+      const { url, backend } = await behindLegacy(asksFirst);
+      const client = await connectLegacy(url, { capabilities: { elicitation: { url: {} } } });
+      await backend.standing();
+      const stream = await client.listen();
+      const question = await stream.message(({ method }) => method === 'elicitation/create');
+      expect(question.params).toEqual(visit);
+      expect((await client.post(result(question.id, { action: 'decline' }))).status).toBe(202);
+      await until(() => backend.received.some(({ message }) => message?.id === 'first'), 'the backend is answered');
+      expect(stream.events.filter(({ data }) => data)).toHaveLength(1);
+    });
+  },
+);
 
-describe('a call that needs a visit first', verifies('flow:elicitation:url-required-then-retry'), () => {
+describe('a call that needs a URL elicitation first', verifies('flow:elicitation:url-required-then-retry'), () => {
   const visit = { mode: 'url', elicitationId: 'e-9', url: 'https://example.com/connect', message: 'Connect first' };
 
   it('is refused with -32042, and succeeds when it is repeated afterwards', async () => {

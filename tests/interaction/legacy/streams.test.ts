@@ -1,4 +1,7 @@
-/** Which stream a message goes out on: the answer to a POST on that POST, everything else on exactly one stream of the client's. */
+/**
+ * Which stream a message goes out on: the answer to a POST on that POST, everything else on exactly one stream of the
+ * client's.
+ */
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
 import {
@@ -22,7 +25,7 @@ import { connectLegacy, modern } from '../harness/eras.ts';
 
 describe('GET', () => {
   it(
-    'opens an event stream for what belongs to no call',
+    'opens an event stream for messages without a call',
     verifies('gateway:legacy:get-stream', 'hosting:http:standalone-sse'),
     async () => {
       const { url, backend } = await behindLegacy();
@@ -47,7 +50,7 @@ describe('GET', () => {
     },
   );
 
-  it('delivers what came before it was opened', verifies('hosting:http:standalone-sse'), async () => {
+  it('delivers messages from before it was opened', verifies('hosting:http:standalone-sse'), async () => {
     const { url, backend } = await behindLegacy();
     const client = await connectLegacy(url);
     const upstream = await backend.standing();
@@ -59,7 +62,7 @@ describe('GET', () => {
   });
 
   it(
-    'may be open several times; a message goes out on one of them, and goes on there when that one is gone',
+    'may be open several times; a message is sent on one of them, and moves when that one is closed',
     verifies('gateway:legacy:get-stream', 'hosting:http:no-broadcast'),
     async () => {
       const { url, backend } = await behindLegacy();
@@ -93,7 +96,7 @@ describe('GET', () => {
   });
 
   it(
-    'is refused where the session has enough of them, and not when one of those is gone',
+    'is rejected if the session has too many, and accepted again when one is closed',
     verifies('gateway:legacy:stream-limit'),
     async () => {
       const { url } = await behindLegacy({}, { limits: { streamsPerSession: 2 } });
@@ -116,7 +119,7 @@ describe('GET', () => {
     },
   );
 
-  it('never brings an answer', verifies('hosting:http:standalone-sse-no-response'), async () => {
+  it('never carries a response', verifies('hosting:http:standalone-sse-no-response'), async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take });
     const client = await connectLegacy(url);
@@ -138,7 +141,7 @@ describe('GET', () => {
 
 describe('a POST', () => {
   it(
-    'brings its own answer, and ends with it',
+    'carries its own response, and ends with it',
     verifies(
       'hosting:http:response-same-connection',
       'hosting:http:sse-close-after-response',
@@ -184,7 +187,7 @@ describe('a POST', () => {
   );
 
   it(
-    'of a modern client brings its own answer, and ends with it',
+    'of a modern client carries its own response, and ends with it',
     verifies('hosting:http:response-same-connection', 'hosting:http:sse-close-after-response'),
     async () => {
       const script = {

@@ -97,7 +97,7 @@ describe.each(doors)('at $name', verifies('gateway:legacy:subscriptions-bounded'
     expect((await subscribe(await connectLegacy(url), 'note://0')).result).toEqual({});
   });
 
-  it('a legacy session whose addresses have more bytes than the limit gets too_many_subscriptions', async () => {
+  it('a legacy session whose URIs have more bytes than the limit gets too_many_subscriptions', async () => {
     const { url } = await house(door, { subscriptionBytesPerClient: BYTES });
     const client = await connectLegacy(url);
     const half = (letter: string) => `note://${letter.repeat(BYTES / 2 - 7)}`;
@@ -108,7 +108,7 @@ describe.each(doors)('at $name', verifies('gateway:legacy:subscriptions-bounded'
     expect((await subscribe(client, 'note://c')).result).toEqual({});
   });
 
-  it('an address of more than 8 KiB gets uri_too_long, and the backend hears nothing of it', async () => {
+  it('a URI of more than 8 KiB gets uri_too_long, and nothing reaches the backend', async () => {
     const { url, backend } = await house(door, {});
     const client = await connectLegacy(url);
     const uri = (bytes: number) => `note://${'x'.repeat(bytes - 7)}`;
@@ -120,7 +120,7 @@ describe.each(doors)('at $name', verifies('gateway:legacy:subscriptions-bounded'
     expect(askedFor(backend).filter((text) => text.includes(long))).toEqual([]);
   });
 
-  it('a subscriptions/listen over a limit gets too_many_subscriptions, and the backend hears nothing of it', async () => {
+  it('a subscriptions/listen over a limit gets too_many_subscriptions, and nothing reaches the backend', async () => {
     const limits = { subscriptionsPerClient: COUNT, subscriptionBytesPerClient: 4 * BYTES };
     const { url, backend } = await house(door, limits);
     const uris = Array.from({ length: COUNT + 1 }, (_, n) => `note://${n}`);

@@ -139,7 +139,7 @@ async function everythingOf(client: LegacyClient): Promise<Answer[]> {
 
 describe.each(['2025-06-18', '2025-11-25'])('towards a client of %s', (revision) => {
   it(
-    'no frame of a modern backend holds a word of 2026-07-28',
+    'no frame from a modern backend contains a member of 2026-07-28',
     verifies('gateway:legacy:vocabulary', 'hosting:http:legacy-no-modern-vocabulary'),
     async () => {
       const { url } = await behindModern(talkative);
@@ -184,7 +184,7 @@ describe('content that looks like it', verifies('gateway:legacy:vocabulary'), ()
     { type: 'resource', resource: { uri: 'x:y', text: 'resultType', ...lookalike } },
   ];
 
-  it('is left alone in results and in arguments, whatever the backend is', async () => {
+  it('is unchanged in results and in arguments, whatever the era of the backend', async () => {
     const script: Script = {
       'tools/call': (turn) =>
         turn.result({
@@ -202,7 +202,7 @@ describe('content that looks like it', verifies('gateway:legacy:vocabulary'), ()
     }
   });
 
-  it('is left alone in what a legacy backend says of itself', async () => {
+  it('is unchanged in the capabilities and info of a legacy backend', async () => {
     const facts = {
       protocolVersion: '2025-11-25',
       capabilities: { tools: {}, extensions: { 'example.com/ui': { resultType: 1 } } },
@@ -213,7 +213,7 @@ describe('content that looks like it', verifies('gateway:legacy:vocabulary'), ()
     expect((await send(url, { body: initialize() })).json()).toEqual(result('init', facts));
   });
 
-  it('is left alone in what a client says of itself', async () => {
+  it('is unchanged in the capabilities and info of a client', async () => {
     const { url, backend } = await behindLegacy();
     const capabilities = { experimental: { resultType: { ttlMs: 1 } } };
     await connectLegacy(url, { capabilities });
@@ -229,7 +229,7 @@ describe('towards a legacy backend', () => {
   ];
 
   it(
-    'no frame of a modern client holds a word of 2026-07-28, but for the probe that asks for it',
+    'no frame of a modern client contains a member of 2026-07-28, except for the probe',
     verifies('gateway:legacy:vocabulary', 'hosting:http:legacy-no-modern-vocabulary'),
     async () => {
       const { url, backend } = await behindLegacy(echo);

@@ -28,7 +28,7 @@ describe('a backend without capabilities', () => {
     );
   const params = { name: 'x', uri: 'a:b', level: 'info', ref: { type: 'ref/prompt', name: 'x' }, argument: {} };
 
-  it('is asked nothing by a legacy client', verifies('lifecycle:capability:server-not-advertised'), async () => {
+  it('gets no request of a legacy client', verifies('lifecycle:capability:server-not-advertised'), async () => {
     const { url, backend } = await behindLegacy({}, { backend: { capabilities: {} } });
     const client = await connectLegacy(url);
     await backend.standing();
@@ -46,7 +46,7 @@ describe('a backend without capabilities', () => {
     expect(backend.bytes).toBe(0);
   });
 
-  it('is asked nothing by a modern client', verifies('lifecycle:capability:server-not-advertised'), async () => {
+  it('gets no request of a modern client', verifies('lifecycle:capability:server-not-advertised'), async () => {
     const { url, backend, gateway } = await behindModern({}, { backend: { capabilities: {} } });
     await gateway.assembled.backends.get('b')?.discover();
     backend.forget();
@@ -65,7 +65,7 @@ describe('a backend without capabilities', () => {
 });
 
 describe('a client without capabilities', () => {
-  it('is asked nothing by its backend', verifies('lifecycle:capability:client-not-declared'), async () => {
+  it('gets no server request', verifies('lifecycle:capability:client-not-declared'), async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
     const client = await connectLegacy(url, { capabilities: {} });

@@ -14,7 +14,7 @@ const prompted = (turn: Turn) => turn.result({ resultType: 'complete', messages:
 const nothing = { jsonrpc: '2.0', id: 1, result: { resultType: 'complete', messages: [] } };
 
 describe('server/discover', () => {
-  it('says what is behind the endpoint', verifies('lifecycle:discover:basic'), async () => {
+  it('describes the backend of the endpoint', verifies('lifecycle:discover:basic'), async () => {
     const capabilities = { tools: { listChanged: true }, completions: {}, extensions: { 'example.com/x': {} } };
     const serverInfo = { name: 'inner', version: '4.2', title: 'The inner one' };
     const { url } = await behindModern(
@@ -66,11 +66,11 @@ describe('a probe that is refused for its revision', () => {
   });
 
   it.each([
-    { supported: ['2026-07-28'], probes: 2, message: 'The backend refuses a revision that it says it has', data: {} },
+    { supported: ['2026-07-28'], probes: 2, message: 'The backend refuses a revision that it declared', data: {} },
     {
       supported: ['2099-01-01'],
       probes: 1,
-      message: 'The backend has no revision that is known here',
+      message: 'The backend supports no revision that the gateway knows',
       data: { supported: ['2099-01-01'] },
     },
   ])(
@@ -130,7 +130,7 @@ describe('any other answer to the probe means a legacy backend', () => {
 });
 
 describe('a backend that cannot be reached', () => {
-  it('has no era: it is asked again later', verifies('lifecycle:discover:network-error-raises'), async () => {
+  it('has no era: it is probed again later', verifies('lifecycle:discover:network-error-raises'), async () => {
     const clock = new LeapClock();
     const { url, backend, gateway } = await behindModern(
       {
@@ -165,8 +165,8 @@ describe('a backend that cannot be reached', () => {
   });
 });
 
-describe('an era that is known', () => {
-  it('is not asked for again: modern', verifies('lifecycle:mode:prior-discover-zero-rtt'), async () => {
+describe('a known era', () => {
+  it('is not probed again: modern', verifies('lifecycle:mode:prior-discover-zero-rtt'), async () => {
     const { url, backend } = await behindModern({ 'prompts/get': prompted });
     expect((await send(url, prompt)).json()).toEqual(nothing);
     backend.forget();
@@ -178,7 +178,7 @@ describe('an era that is known', () => {
     expect(methods.filter((method) => method !== 'subscriptions/listen')).toEqual(Array(4).fill('prompts/get'));
   });
 
-  it('is not asked for again: legacy', verifies('lifecycle:mode:prior-discover-zero-rtt'), async () => {
+  it('is not probed again: legacy', verifies('lifecycle:mode:prior-discover-zero-rtt'), async () => {
     const backend = await legacyBackend({ 'prompts/get': (turn) => turn.result({ messages: [] }) });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
     const url = gateway.url('b');

@@ -52,7 +52,7 @@ describe('towards a modern backend', () => {
   const posts = (backend: ScriptedBackend) => backend.received.filter(({ http }) => http === 'POST');
 
   it(
-    'every request carries the envelope, and its header says the same',
+    'every request carries the envelope, and its headers agree',
     verifies('lifecycle:stateless:request-envelope', 'lifecycle:envelope:header-matches-meta'),
     async () => {
       const { url, backend } = await behindModern(script(modernMore));
@@ -80,7 +80,7 @@ describe('towards a modern backend', () => {
   );
 
   it(
-    'one initialize asks for a legacy half, and no session',
+    'one initialize probes for a legacy half, without a session',
     diverges('lifecycle:stateless:no-initialize'),
     async () => {
       const { url, backend } = await behindModern(script(modernMore));
@@ -96,7 +96,7 @@ describe('towards a modern backend', () => {
   );
 
   it(
-    'over stdio one initialize asks for a legacy half, in another process, when a legacy client comes',
+    'over stdio one initialize probes for a legacy half, in another process, when a legacy client connects',
     diverges('lifecycle:stateless:no-initialize'),
     async () => {
       const backend = await modernProcess({ 'prompts/list': listed });
@@ -113,7 +113,7 @@ describe('towards a modern backend', () => {
   );
 
   it(
-    "the client's own members stay, and the protocol's are written anew",
+    'the members of the client stay, and those of the protocol are rewritten',
     verifies('lifecycle:stateless:caller-meta-preserved'),
     async () => {
       const { url, backend } = await behindModern(script(modernMore));
@@ -183,7 +183,7 @@ describe('in a legacy session', () => {
     return frames;
   }
 
-  it('no frame holds a word of the modern era', verifies('lifecycle:stateless:unpinned-legacy-wire'), async () => {
+  it('no frame contains a member of the modern era', verifies('lifecycle:stateless:unpinned-legacy-wire'), async () => {
     const { url, backend, gateway } = await behindLegacy({
       ...script(),
       'logging/setLevel': (turn) => turn.result({}),
@@ -202,7 +202,7 @@ describe('in a legacy session', () => {
     expect(upstream.flatMap(modernWords)).toEqual([]);
   });
 
-  it('nor where the backend speaks it', verifies('lifecycle:stateless:unpinned-legacy-wire'), async () => {
+  it('nor if the backend is modern', verifies('lifecycle:stateless:unpinned-legacy-wire'), async () => {
     const { url } = await behindModern(script(modernMore));
     const client = await connectLegacy(url, { capabilities: { elicitation: {} } });
     const frames = await live(client, await client.listen());

@@ -17,10 +17,12 @@ import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { Gate } from '../harness/gate.ts';
 import { agreed, type ScriptedBackend, type ScriptedOptions } from '../harness/http-backend.ts';
 
-/** What a backend was told in the nth session that is a client's: the first `initialize` of all is the gateway's own. */
+/**
+ * What a backend was told in the nth session that is a client's: the first `initialize` of all is the gateway's own.
+ */
 const introduction = (backend: ScriptedBackend, nth = 1): Json => backend.of('initialize')[nth]?.message.params;
 
-describe('what a client learns of its backend', () => {
+describe('what a client gets to know of its backend', () => {
   async function learned(backend: ScriptedOptions): Promise<Json> {
     const { url } = await behindLegacy({}, { backend });
     const answer = await send(url, { body: initialize() });
@@ -29,7 +31,7 @@ describe('what a client learns of its backend', () => {
   }
 
   it(
-    'is all that the backend says of itself',
+    'is its whole initialize result',
     verifies('lifecycle:initialize:server-info', 'lifecycle:initialize:instructions'),
     async () => {
       const serverInfo = { name: 'inner', version: '4.2', title: 'The inner one', websiteUrl: 'https://inner.example' };
@@ -41,7 +43,7 @@ describe('what a client learns of its backend', () => {
   );
 
   it(
-    'is nothing that the backend does not say',
+    'is nothing that the backend does not declare',
     verifies('lifecycle:initialize:instructions', 'lifecycle:initialize:capabilities:minimal'),
     async () => {
       const serverInfo = { name: 'bare', version: '0' };
@@ -52,7 +54,7 @@ describe('what a client learns of its backend', () => {
   );
 
   it(
-    'are its capabilities, but for those that the gateway does not carry',
+    'are its capabilities, except for those that the gateway does not carry',
     verifies('lifecycle:initialize:capabilities:from-handlers'),
     async () => {
       const carried = {
@@ -69,22 +71,26 @@ describe('what a client learns of its backend', () => {
   );
 });
 
-describe('what a backend learns of its client', () => {
-  it('is who it is, and not who came before', verifies('lifecycle:initialize:client-info'), async () => {
-    const { url, backend } = await behindLegacy();
-    const infos = [
-      { name: 'first', version: '1', title: 'The first' },
-      { name: 'second', version: '2', icons: [{ src: 'https://example.com/2.png' }] },
-    ];
-    for (const clientInfo of infos) {
-      const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-      await send(url, { body: request('init', 'initialize', params) });
-    }
-    expect([introduction(backend, 1), introduction(backend, 2)].map(({ clientInfo }) => clientInfo)).toEqual(infos);
-  });
+describe('what a backend gets to know of its client', () => {
+  it(
+    'is its client info, and not that of an earlier client',
+    verifies('lifecycle:initialize:client-info'),
+    async () => {
+      const { url, backend } = await behindLegacy();
+      const infos = [
+        { name: 'first', version: '1', title: 'The first' },
+        { name: 'second', version: '2', icons: [{ src: 'https://example.com/2.png' }] },
+      ];
+      for (const clientInfo of infos) {
+        const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+        await send(url, { body: request('init', 'initialize', params) });
+      }
+      expect([introduction(backend, 1), introduction(backend, 2)].map(({ clientInfo }) => clientInfo)).toEqual(infos);
+    },
+  );
 
   it(
-    'is what it declared, down to modes, and nothing more',
+    'are its capabilities, down to modes, and nothing more',
     verifies('lifecycle:initialize:client-capabilities'),
     async () => {
       const { url, backend } = await behindLegacy();
@@ -101,7 +107,7 @@ describe('what a backend learns of its client', () => {
   );
 
   it(
-    'is not what the gateway does not carry for it',
+    'are no capabilities that the gateway does not carry',
     verifies('lifecycle:initialize:client-capabilities'),
     async () => {
       const { url, backend } = await behindLegacy();
@@ -112,7 +118,7 @@ describe('what a backend learns of its client', () => {
   );
 });
 
-describe('the order of things', () => {
+describe('the order of messages', () => {
   it('is a session that can be used at once', verifies('lifecycle:initialize:basic'), async () => {
     const { url } = await behindLegacy(echo);
     const answer = await send(url, { body: initialize() });
@@ -129,7 +135,7 @@ describe('the order of things', () => {
   });
 
   it(
-    'tells the backend once that its client is ready, before anything else',
+    'sends initialized to the backend once, before anything else',
     verifies('lifecycle:initialized-notification'),
     async () => {
       const { url, backend } = await behindLegacy({ ...echo, 'notifications/initialized': (turn) => held.take(turn) });
@@ -149,7 +155,7 @@ describe('the order of things', () => {
   );
 
   it(
-    'is kept for a client that forgets to say so, and for one that knows nothing of it',
+    'is kept for a client that forgets initialized, and for one that does not have it',
     verifies('lifecycle:initialized-notification'),
     async () => {
       const { url, backend } = await behindLegacy({ ...echo, 'prompts/get': (turn) => turn.result({ messages: [] }) });
@@ -169,7 +175,7 @@ describe('the order of things', () => {
   );
 
   it(
-    'holds back every call until the backend has answered',
+    'delays every call until the backend has answered',
     verifies('lifecycle:pre-initialization-ordering'),
     async () => {
       const gate = new Gate();

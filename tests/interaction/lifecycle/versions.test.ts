@@ -42,7 +42,7 @@ describe('towards a backend', () => {
     { revision: '2025-06-18', header: '2025-06-18' },
   ]) {
     it(
-      `${revision} is spoken where the backend has no newer one, whatever the client speaks`,
+      `${revision} is used if the backend has no newer one, whatever the client uses`,
       verifies('lifecycle:version:downgrade'),
       async () => {
         const { url, backend } = await behindLegacy(echo, { backend: { revision } });
@@ -82,7 +82,7 @@ describe('towards a backend', () => {
         id: 'init',
         code: -32603,
         message:
-          'The backend understood neither server/discover nor initialize (The backend agreed on no legacy revision that is known here)',
+          'The backend understood neither server/discover nor initialize (The backend negotiated a legacy revision that the gateway does not know)',
         reason: 'backend_invalid',
       });
       expect(answer.headers['mcp-session-id']).toBeUndefined();

@@ -29,10 +29,10 @@ interface Way {
 
 /** How a backend may bring a result: the whole at once, in pieces of unknown number, or as an event. */
 const ways: readonly Way[] = [
-  { way: 'in a body', complaint: 'Backend answer too large', bring: (turn, message) => turn.json(message) },
+  { way: 'in a body', complaint: 'Backend response too large', bring: (turn, message) => turn.json(message) },
   {
     way: 'in a body of unknown length',
-    complaint: 'Backend answer too large',
+    complaint: 'Backend response too large',
     bring: (turn, message) => {
       turn.stream({ 'content-type': 'application/json' });
       for (let at = 0; at < message.length; at += 60_000) turn.bytes(message.slice(at, at + 60_000));
@@ -78,7 +78,7 @@ describe('a result over the limit', verifies('gateway:lossless:large-result'), (
 
   for (const { way, complaint, bring } of ways) {
     it.each(pairs)(
-      `fails for a named reason, and harms nobody: ${way}, $backend backend, $client client`,
+      `fails with a named error, and affects no other call: ${way}, $backend backend, $client client`,
       async ({ client, backend }) => {
         const script: Script = {
           'tools/call': (turn) => {
@@ -96,7 +96,7 @@ describe('a result over the limit', verifies('gateway:lossless:large-result'), (
   }
 
   it.each(pairs)(
-    'fails for a named reason, and harms nobody: on a line, $backend process, $client client',
+    'fails with a named error, and affects no other call: over stdio, $backend process, $client client',
     async ({ client, backend }) => {
       const { command, args } = await (backend === 'legacy' ? legacyProcess : modernProcess)({
         'tools/call': (turn) =>

@@ -30,7 +30,7 @@ describe.each(pairs)('from a $client client to a $backend backend and back', ({ 
       expect(answer.body).toContain(`"result":{${content}`);
     });
 
-    it(`survive in what is said before the result: ${title}`, verifies(id as keyof typeof texts), async () => {
+    it(`survive in messages before the result: ${title}`, verifies(id as keyof typeof texts), async () => {
       const said = `{"jsonrpc":"2.0","method":"notifications/example.com/note","params":{${text}}}`;
       const { answer } = await pass(client, backend, { says: () => [said] });
       expect(answer.events.map((event) => event.data)).toContain(said);

@@ -19,7 +19,7 @@ export interface Talk {
   log(level: string, data: string): void;
   /** Puts them all at once. The answers have the same names; an error is an answer too: `{ error }`. */
   ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, Json>>;
-  /** What the backend was told that the client can do. */
+  /** The client capabilities that the backend got. */
   readonly declared: Json;
   /** Resolves when the client gives the request up. */
   readonly cancelled: Promise<void>;
@@ -32,7 +32,7 @@ export interface Actor {
   readonly hears: Hears;
   /** What it asked, in its own words and in order. */
   readonly put: readonly Question[];
-  /** Tells who listens that the tools have changed, as soon as somebody does. */
+  /** Notifies listeners that the tools have changed, as soon as there is one. */
   toolsChanged(): Promise<void>;
   resourceUpdated(uri: string): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function refused(code: number, message: string, data?: object): Error {
 
 const key = 'io.modelcontextprotocol/';
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-/** What a server that was told no level logs, where it may log at all. */
+/** What a server without a set level logs, if it may log at all. */
 const DEFAULT_LEVEL = 'error';
 
 const notification = (method: string, params: object = {}) => ({ jsonrpc: '2.0', method, params });

@@ -1,4 +1,7 @@
-/** The outcome of a cell travels in the report of the run, as what a test verifies does; scripts/write-bridging-doc.ts prints it. */
+/**
+ * The outcome of a cell travels in the report of the run, as what a test verifies does; scripts/write-bridging-doc.ts
+ * prints it.
+ */
 import type { TaskMeta } from 'vitest';
 
 export interface Cell {

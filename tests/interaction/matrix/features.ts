@@ -1,4 +1,7 @@
-/** One row a feature: what the backend does, what the client wants, and what came of it. Which eras they are of, no row knows. */
+/**
+ * One row a feature: what the backend does, what the client wants, and what came of it. Which eras they are of, no row
+ * knows.
+ */
 import type { Era } from '../../../src/wire/revisions.ts';
 import type { RequirementId } from '../../requirements/catalogue.ts';
 import { text } from '../harness/behind.ts';
@@ -25,7 +28,9 @@ import { ofResult, refusal, works } from './words.ts';
 
 export interface Feature {
   readonly name: string;
-  /** Beside that the four pairs work: what it proves for a legacy client of a modern backend, and the other way round. */
+  /**
+   * Beside that the four pairs work: what it proves for a legacy client of a modern backend, and the other way round.
+   */
   readonly proves?: Crossing;
   /** What the client declares. */
   readonly capabilities?: object;

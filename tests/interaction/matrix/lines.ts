@@ -18,7 +18,10 @@ export interface Line {
 }
 
 export interface Said {
-  /** Lets go of the answer. In the modern era that is how a request is cancelled; where there is one pipe for everything, it is said. */
+  /**
+   * Lets go of the answer. In the modern era that is how a request is cancelled; where there is one pipe for
+   * everything, it is said.
+   */
   drop(): void;
 }
 
@@ -81,7 +84,9 @@ const cancelled = ({ id }: Json) => ({
 const quiet = () => undefined;
 const silent: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
-/** The transport of `bascule stdio` on two pipes in this process. tests/interaction/lines has the program itself. */
+/**
+ * The transport of `bascule stdio` on two pipes in this process. tests/interaction/connections has the program itself.
+ */
 class StdioLine implements Line {
   readonly #input = new PassThrough();
   readonly #output = new PassThrough();

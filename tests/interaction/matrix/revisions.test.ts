@@ -48,7 +48,7 @@ function pair(client: Revision, backend: Revision): void {
 }
 
 describe('what older revisions get instead', verifies('gateway:bridge:older-content'), () => {
-  it.each(olderRows.map((row) => ({ row, what: row.what })))('is tried: $what', ({ row }) => {
+  it.each(olderRows.map((row) => ({ row, what: row.what })))('is tested: $what', ({ row }) => {
     expect(items.some(({ tries }) => tries?.(row))).toBe(true);
   });
 });

@@ -82,7 +82,9 @@ export const one = (question: Question, answer: object): Round => ({
   answers: { q: answer },
 });
 
-/** A tool that cannot begin before a page was visited, and says so with an error. The client tries again when it was. */
+/**
+ * A tool that cannot begin before a page was visited, and says so with an error. The client tries again when it was.
+ */
 export function visitFirst(): Scene {
   let visited = false;
   const elicitations = [{ ...visit.params, elicitationId: 'e' }];

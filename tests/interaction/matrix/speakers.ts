@@ -19,7 +19,7 @@ export interface Wish {
 export interface Came {
   readonly result?: Json;
   readonly error?: Json;
-  /** What the client was told meanwhile. */
+  /** The notifications that the client got meanwhile. */
   readonly told: readonly Json[];
   readonly asked: readonly Question[];
   /** The token that progress was last asked for under: each round of a modern request has its own. */
@@ -33,9 +33,9 @@ export interface Speaker {
   request(method: string, params?: object, wish?: Wish): Promise<Came>;
   /** Listens for changes of the tools and of these resources. */
   listen(uris: readonly string[]): Promise<void>;
-  /** Waits to be told something. */
+  /** Waits for a notification. */
   hears(method: string, fits?: (params: Json) => boolean): Promise<Json>;
-  /** Everything that it was told so far. */
+  /** All notifications so far. */
   readonly told: readonly Json[];
 }
 

@@ -24,7 +24,7 @@ export interface Arrival {
 /** What the backend does with messages, by method; `response` for the answers to its own questions. */
 export type Hears = Readonly<Record<string, (arrival: Arrival) => void>>;
 
-/** Somebody who can be told something unasked. */
+/** A peer that accepts messages without a request. */
 export interface Listener {
   readonly session: string;
   say(message: object): void;

@@ -56,7 +56,7 @@ describe('a client that closes its stream', verifies('gateway:modern:close-cance
     expect(backend.of('notifications/cancelled')).toEqual([]);
   });
 
-  it('has its call cancelled in words at a legacy backend, whose stream is closed as well', async () => {
+  it('has its call cancelled by a notification at a legacy backend, whose stream is closed as well', async () => {
     const held = new Held();
     const backend = await legacyBackend({
       'tools/call': held.take,
@@ -74,7 +74,7 @@ describe('a client that closes its stream', verifies('gateway:modern:close-cance
 
   const processes = { modern: modernProcess, legacy: legacyProcess };
   for (const [era, start] of Object.entries(processes)) {
-    it(`has its call cancelled in words at a ${era} process`, async () => {
+    it(`has its call cancelled by a notification at a ${era} process`, async () => {
       const backend = await start({
         'tools/call': () => undefined,
         'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }),
@@ -111,7 +111,7 @@ describe('a client that closes its stream', verifies('gateway:modern:close-cance
   });
 });
 
-describe('a client that leaves before it got any header', verifies('gateway:modern:close-before-headers'), () => {
+describe('a client that disconnects before it got any header', verifies('gateway:modern:close-before-headers'), () => {
   it('has its call ended at a modern backend', async () => {
     const held = new Held();
     const backend = await modernBackend({
@@ -126,7 +126,7 @@ describe('a client that leaves before it got any header', verifies('gateway:mode
     await expectUnharmed(gateway);
   });
 
-  it('has its call cancelled in words at a legacy backend', async () => {
+  it('has its call cancelled by a notification at a legacy backend', async () => {
     const held = new Held();
     const backend = await legacyBackend({
       'tools/call': held.take,
@@ -142,7 +142,7 @@ describe('a client that leaves before it got any header', verifies('gateway:mode
     await expectUnharmed(gateway);
   });
 
-  it('never reaches the backend where its turn had not come', async () => {
+  it('never reaches the backend if its call was still queued', async () => {
     const held = new Held();
     const done = (turn: Parameters<Held['take']>[0]) => turn.result({ resultType: 'complete', ...text('done') });
     const backend = await modernBackend({ 'tools/list': held.take, 'tools/call': done });

@@ -104,11 +104,11 @@ describe('a revision that is not served', verifies('gateway:modern:revision-unsu
   const byDefault = ['2026-07-28', '2025-11-25', '2025-06-18', '2024-11-05'];
 
   for (const version of ['2099-01-01', '1900-01-01', 'draft', '2025-11-25']) {
-    it(`is told with those that are: ${version}`, () =>
+    it(`gets an error that names the supported ones: ${version}`, () =>
       expectKept(shared.url, asking(version), 400, unsupported(version, byDefault)));
   }
 
-  it('is told to server/discover, too', () =>
+  it('gets an error for server/discover, too', () =>
     expectKept(shared.url, asking('2099-01-01', 'server/discover'), 400, unsupported('2099-01-01', byDefault)));
 
   it('is one that the profile leaves out', async () => {
@@ -137,7 +137,7 @@ describe('a capability that the client lacks', verifies('gateway:modern:capabili
   });
 });
 
-describe('a method that is not there', verifies('gateway:modern:method-404'), () => {
+describe('an unknown method', verifies('gateway:modern:method-404'), () => {
   const notFound = (method: string): Refusal => ({
     code: -32601,
     message: 'Method not found',
@@ -181,7 +181,7 @@ describe('a method that is not there', verifies('gateway:modern:method-404'), ()
     }
   });
 
-  it('is told inside the stream where that has begun', async () => {
+  it('is reported inside the stream if that has begun', async () => {
     const backend = await modernBackend({ 'tools/call': (turn) => turn.error(-32601, 'Gone', undefined, 404) });
     const gateway = await startGateway({ backends: { b: { url: backend.url } }, limits: { sseAfterMs: 0 } });
     const answer = await send(gateway.url('b'), modern({ method: 'tools/call', params: { name: 't' } }));

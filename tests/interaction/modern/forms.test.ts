@@ -58,17 +58,17 @@ describe('a notification', verifies('gateway:modern:notification-202'), () => {
   const cases = [
     { name: 'without the headers of requests', headers: version },
     { name: 'with them', headers: modernHeaders('notifications/cancelled') },
-    { name: 'with headers that say something else', headers: modernHeaders('tools/call', 'other') },
+    { name: 'with headers that disagree', headers: modernHeaders('tools/call', 'other') },
   ];
   for (const { name, headers } of cases) {
-    it(`is taken ${name}`, async () => {
+    it(`is accepted ${name}`, async () => {
       const body = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
       const answer = await unheard({ headers, body });
       expect({ status: answer.status, body: answer.body }).toEqual({ status: 202, body: '' });
     });
   }
 
-  it('is taken though nobody knows it', async () => {
+  it('is accepted though it is unknown', async () => {
     const answer = await unheard({ headers: version, body: { jsonrpc: '2.0', method: 'notifications/odd' } });
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 202, body: '' });
   });
@@ -87,14 +87,14 @@ describe('an array', verifies('gateway:modern:batch-refused'), () => {
       expectRefused(await unheard({ headers: modernHeaders('tools/list'), body }), 400, batchRefused));
   }
 
-  it('is refused where the profile allows batches: this revision has none', async () => {
+  it('is rejected also if the profile allows batches: this revision has none', async () => {
     const endpoints = [{ path: '/mcp', profile: { batches: 'allow' } }];
     const gateway = await startGateway({ backends: { b: { url: shared.backend.url } }, endpoints });
     expectRefused(await send(gateway.url(), { headers: version, body: [request] }), 400, batchRefused);
   });
 });
 
-describe('what only sessions need', verifies('gateway:modern:session-headers-ignored'), () => {
+describe('headers that only sessions need', verifies('gateway:modern:session-headers-ignored'), () => {
   const calls = [
     { name: 'a plain answer', call: modern({ method: 'tools/list' }) },
     { name: 'a stream', call: modern({ method: 'tools/call', params: { name: 't' }, meta: { progressToken: 0 } }) },
@@ -104,7 +104,7 @@ describe('what only sessions need', verifies('gateway:modern:session-headers-ign
   const strip = ({ date: _date, ...headers }: Answer['headers']) => headers;
 
   for (const { name, call } of calls) {
-    it(`changes nothing and is not echoed: ${name}`, async () => {
+    it(`change nothing and are not echoed: ${name}`, async () => {
       const { session } = await connectLegacy(shared.url);
       const without = await send(shared.url, call);
       for (const id of ['made-up', session]) {

@@ -60,15 +60,15 @@ const named = [
   { method: 'resources/read', call: resource('file:///right') },
 ];
 
-describe('a header that says something else than the body', verifies('gateway:modern:header-mismatch'), () => {
+describe('a header that disagrees with the body', verifies('gateway:modern:header-mismatch'), () => {
   const cases: readonly Case[] = [
     {
-      name: 'a version that is older',
+      name: 'an older version',
       call: withHeaders(plain, { 'mcp-protocol-version': '2025-11-25' }),
       header: 'MCP-Protocol-Version',
     },
     {
-      name: 'a version that nobody knows',
+      name: 'an unknown version',
       call: withHeaders(plain, { 'mcp-protocol-version': 'tomorrow' }),
       header: 'MCP-Protocol-Version',
     },
@@ -81,7 +81,7 @@ describe('a header that says something else than the body', verifies('gateway:mo
     })),
     { name: 'the name in capitals', call: withHeaders(tool('right'), { 'mcp-name': 'RIGHT' }), header: 'Mcp-Name' },
     {
-      name: 'a name where the body has none',
+      name: 'a name without one in the body',
       call: withHeaders(modern({ id: 'x', method: 'tools/call' }), { 'mcp-name': 'right' }),
       header: 'Mcp-Name',
     },
@@ -187,9 +187,9 @@ describe('a mismatch', verifies('gateway:modern:mismatch-before-support'), () =>
     { name: 'the revision in the body, and there is no header', call: unknown(undefined), what: missing },
   ];
   for (const { name, call, what } of cases) {
-    it(`is told even where nobody knows ${name}`, () => expectMismatch(call, 'MCP-Protocol-Version', what));
+    it(`is reported even for an unknown ${name}`, () => expectMismatch(call, 'MCP-Protocol-Version', what));
   }
 
-  it('is told of the method even where nobody knows the revision', () =>
+  it('is reported of the method even for an unknown revision', () =>
     expectMismatch(withHeaders(unknown('2099-01-01'), { 'mcp-method': 'ping' }), 'Mcp-Method', otherThanBody));
 });

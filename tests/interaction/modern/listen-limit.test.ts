@@ -1,6 +1,6 @@
 /**
- * `limits.listenStreams`: how many `subscriptions/listen` one principal may have open at once. A stream counts once while it
- * is open, and not at all afterwards, however it ended.
+ * `limits.listenStreams`: how many `subscriptions/listen` one principal may have open at once. A stream counts once
+ * while it is open, and not at all afterwards, however it ended.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';

@@ -34,7 +34,7 @@ const messages = (stream: OpenAnswer): readonly Json[] => stream.events.map((eve
 const last = (stream: OpenAnswer) => stream.message(({ method }) => method === 'notifications/prompts/list_changed');
 
 describe('the acknowledgement of a subscription', verifies('gateway:modern:listen-ack-first'), () => {
-  it('is passed on as it comes, and says what the backend honours', async () => {
+  it('is passed on when it arrives, with what the backend honours', async () => {
     const held = new Held();
     const behind = await behindModern({ 'subscriptions/listen': held.take });
     const stream = await listen(behind, 's', everything);
@@ -47,7 +47,7 @@ describe('the acknowledgement of a subscription', verifies('gateway:modern:liste
     expect(stream.over).toBe(false);
   });
 
-  it('is the first message, whatever the backend says before it', async () => {
+  it('is the first message, whatever the backend sends before it', async () => {
     const held = new Held();
     const behind = await behindModern({ 'subscriptions/listen': held.take });
     const stream = await listen(behind, 's', everything);
@@ -92,7 +92,7 @@ describe('the messages of a subscription', () => {
   );
 
   it(
-    'carry it though the backend forgot it, and keep what else it says',
+    'carry it though the backend forgot it, and keep their other members',
     verifies('gateway:modern:listen-own-id'),
     async () => {
       const held = new Held();
@@ -126,7 +126,7 @@ describe('the messages of a subscription', () => {
     { filter: {}, holds: [] },
   ];
   it(
-    'are those that were asked for, and one change reaches everybody who asked',
+    'are the requested ones, and one change reaches every subscriber',
     verifies('gateway:modern:listen-filter'),
     async () => {
       const held = new Held();

@@ -98,7 +98,7 @@ describe('a header that comes without its argument', verifies('gateway:modern:pa
     { name: 'an argument of that name in another place', args: '{"zone":"b"}', headers: header },
     { name: 'something else where the object should be', args: '{"at":"b"}', headers: header },
   ];
-  for (const one of cases) it(one.name, () => expectMismatch(one, 'mcp-param-zone', 'is there without its parameter'));
+  for (const one of cases) it(one.name, () => expectMismatch(one, 'mcp-param-zone', 'has no parameter in the body'));
 
   it('is not missed where the argument is null', () =>
     expectPassed(call({ args: '{"region":null,"query":"q"}', headers: {} }), {}));
@@ -143,7 +143,7 @@ describe('a header with another value than its argument', verifies('gateway:mode
     { name: 'booleans', args: '{"dry":false}', headers: { 'mcp-param-dry-run': 'false' } },
     { name: 'values inside objects', args: '{"at":{"zone":"b"}}', headers: { 'mcp-param-zone': 'b' } },
   ];
-  for (const one of equal) it(`is none: ${one.name}`, () => expectPassed(call(one), one.headers));
+  for (const one of equal) it(`is accepted: ${one.name}`, () => expectPassed(call(one), one.headers));
 });
 
 describe('a header that cannot be decoded', verifies('gateway:modern:param-undecodable'), () => {

@@ -82,7 +82,7 @@ describe('every result has a type', verifies('gateway:modern:result-type'), () =
     ]);
   });
 
-  it('and it is one that the client knows: anything else is a fault of the backend', async () => {
+  it('and it is a known one: any other fails as backend_invalid', async () => {
     const answer = await ask(
       { 'tools/call': (turn) => turn.result({ resultType: 'odd' }) },
       { method: 'tools/call', params: { name: 't' } },
@@ -102,7 +102,7 @@ describe('hints for caches', verifies('gateway:modern:cache-hints'), () => {
       expect(answer.json().result).toEqual({ ...complete, ...says, ...theirs });
     });
 
-    it(`are added where a modern backend left them out: ${request.method}`, async () => {
+    it(`are added if a modern backend sent none: ${request.method}`, async () => {
       const answer = await ask(
         answering((_, said) => ({ ...complete, ...said })),
         request,
@@ -153,7 +153,7 @@ describe('hints for caches', verifies('gateway:modern:cache-hints'), () => {
   const asking = { resultType: 'input_required', requestState: 's' };
   for (const method of ['tools/call', 'prompts/get', 'resources/read']) {
     const request = operations.find((operation) => operation.method === method) as ModernRequest;
-    it(`never stand beside a question: ${method}`, async () => {
+    it(`are never on an input request: ${method}`, async () => {
       expect(
         (
           await ask(
@@ -172,7 +172,7 @@ describe('hints for caches', verifies('gateway:modern:cache-hints'), () => {
       ).toEqual(asking);
     });
 
-    it(`never stand beside a question of a legacy backend: ${method}`, async () => {
+    it(`are never on an input request of a legacy backend: ${method}`, async () => {
       const params = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
       const script: Script = {
         [method]: (turn) => turn.stream().event({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params }),
@@ -187,7 +187,7 @@ describe('hints for caches', verifies('gateway:modern:cache-hints'), () => {
   }
 });
 
-describe('a question as a result', verifies('gateway:modern:no-input-required-elsewhere'), () => {
+describe('an input request as a result', verifies('gateway:modern:no-input-required-elsewhere'), () => {
   const asking = {
     resultType: 'input_required',
     inputRequests: { a: { method: 'roots/list' } },
@@ -214,7 +214,7 @@ describe('a question as a result', verifies('gateway:modern:no-input-required-el
   for (const { method, params: own = {}, says } of operations.filter(
     ({ method: of }) => of.endsWith('list') || of.startsWith('completion'),
   )) {
-    it(`is refused for the client where a legacy backend asks in the middle of ${method}`, async () => {
+    it(`is rejected for the client if a legacy backend sends a server request in the middle of ${method}`, async () => {
       const refused: Json[] = [];
       const script: Script = {
         [method]: (turn) => {

@@ -1,4 +1,7 @@
-/** A backend behind a gateway that the cases of one table share, and the headers of requests with something wrong in them. */
+/**
+ * A backend behind a gateway that the cases of one table share, and the headers of requests with something wrong in
+ * them.
+ */
 import type { Call, Headers } from '../harness/client.ts';
 import { launchGateway, type TestGateway } from '../harness/gateway.ts';
 import {
@@ -15,7 +18,7 @@ export interface Shared {
   close(): Promise<void>;
 }
 
-/** The gateway knows its backend already: what reaches the backend from now on was caused by a test. Whoever launches it closes it. */
+/** The gateway has probed its backend already: later requests to the backend come from a test. The caller closes it. */
 export async function launchBehind(
   script: Script,
   options: ScriptedOptions = {},
@@ -60,5 +63,5 @@ export const mismatch = (header: string, what: string, id?: string | number) => 
 });
 
 export const missing = 'is missing';
-export const otherThanBody = 'says something else than the body';
+export const otherThanBody = 'differs from the body';
 export const malformed = 'is not a valid header value';

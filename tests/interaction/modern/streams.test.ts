@@ -45,14 +45,14 @@ const silent: readonly Case[] = [
     says: () => notification('notifications/subscriptions/acknowledged', { notifications: {} }),
   },
   { name: 'a cancellation', says: (id) => notification('notifications/cancelled', { requestId: id }) },
-  { name: 'a log message for which nobody asked', says: () => log },
+  { name: 'a log message that was not requested', says: () => log },
   {
-    name: 'a log message below the level that was asked for',
+    name: 'a log message below the requested level',
     says: () => notification('notifications/message', { level: 'debug', data: 'detail' }),
     meta: logLevel,
   },
   {
-    name: 'progress for which nobody asked',
+    name: 'progress that was not requested',
     says: (id) => notification('notifications/progress', { progressToken: id, progress: 1 }),
   },
   {
@@ -61,7 +61,7 @@ const silent: readonly Case[] = [
     meta: { progressToken: 'mine' },
   },
   {
-    name: 'progress under the token of the client, which the backend was never told',
+    name: 'progress under the token of the client, which the backend does not know',
     says: () => notification('notifications/progress', { progressToken: 'mine', progress: 1 }),
     meta: { progressToken: 'mine' },
   },
@@ -74,8 +74,8 @@ const audible: readonly Case[] = [
     meta: { progressToken: 'mine' },
     heard: notification('notifications/progress', { progressToken: 'mine', progress: 0.5, message: 'half' }),
   },
-  { name: 'a log message of the level that was asked for', says: () => log, meta: logLevel, heard: log },
-  { name: 'what nobody but its backend knows', says: () => own, heard: own },
+  { name: 'a log message of the requested level', says: () => log, meta: logLevel, heard: log },
+  { name: 'a notification that only its backend knows', says: () => own, heard: own },
 ];
 
 const cases = [...silent, ...audible];
@@ -124,7 +124,7 @@ describe.each(backends)(
 );
 
 describe('the stream of a request', verifies('gateway:modern:stream-own-notifications'), () => {
-  it('never holds a request of a modern backend', async () => {
+  it('never contains a server request of a modern backend', async () => {
     const asked = { id: 'q', method: 'elicitation/create', params: { message: 'Who?', requestedSchema: {} } };
     const backend = await modernBackend({
       'tools/call': (turn) => {
@@ -143,7 +143,7 @@ describe('the stream of a request', verifies('gateway:modern:stream-own-notifica
     expect(backend.received.filter(({ message }) => message.method === undefined)).toEqual([]);
   });
 
-  it('never holds a request of a legacy backend: a question is a result, and a ping is answered for the client', async () => {
+  it('never contains a server request: it becomes an input request, and a ping is answered for the client', async () => {
     const held = new Held();
     const backend = await legacyBackend({ 'tools/call': held.take });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
@@ -172,7 +172,7 @@ describe('the stream of a request', verifies('gateway:modern:stream-own-notifica
     expect(answers().map(({ message }) => message)).toEqual([{ jsonrpc: '2.0', id: 'p', result: {} }]);
   });
 
-  it('holds what belongs to it and not to another request at the same time', async () => {
+  it('contains its own messages and none of a concurrent request', async () => {
     const held = new Held();
     const backend = await modernBackend({ 'tools/call': held.take });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });

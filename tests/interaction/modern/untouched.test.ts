@@ -1,4 +1,7 @@
-/** What a modern backend says to a modern client and the gateway has no part in: rounds pass through, and so do errors, but for codes that must not be used. */
+/**
+ * What a modern backend says to a modern client and the gateway has no part in: rounds pass through, and so do errors,
+ * but for codes that must not be used.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { text } from '../harness/behind.ts';
@@ -15,7 +18,7 @@ const asking =
 const answers = '{"k1":{"content":{"n":1e2,"t":"\\u00e9\\/"},"action":"accept"},"unasked":{}}';
 const state = '"a\\/b\\u0041"';
 
-describe('a question of a modern backend', verifies('gateway:modern:input-required-untouched'), () => {
+describe('an input request of a modern backend', verifies('gateway:modern:input-required-untouched'), () => {
   const requests = [
     { method: 'tools/call', name: 't', params: '"name":"t","arguments":{"a":1.0}' },
     { method: 'prompts/get', name: 'p', params: '"name":"p"' },
@@ -54,7 +57,7 @@ describe('a question of a modern backend', verifies('gateway:modern:input-requir
     });
   }
 
-  it('may be a state alone, or questions alone', async () => {
+  it('may be a state alone, or input requests alone', async () => {
     for (const question of [
       '{"resultType":"input_required","requestState":""}',
       '{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}}}',
@@ -72,7 +75,7 @@ describe('a question of a modern backend', verifies('gateway:modern:input-requir
     }
   });
 
-  it('is not taken for a call that the gateway parked', async () => {
+  it('is not mistaken for a pending call of the gateway', async () => {
     const backend = await modernBackend({
       'tools/call': (turn) => turn.result({ resultType: 'complete', ...text(turn.message.params.requestState) }),
     });
@@ -120,14 +123,14 @@ describe('a code that must not reach a modern client', verifies('gateway:modern:
     });
     afterAll(() => shared.close());
 
-    it.each(codes)('$code is told as $as', async ({ code, as }) => {
+    it.each(codes)('$code becomes $as', async ({ code, as }) => {
       const answer = await send(shared.url, modern({ method: 'resources/read', params: { uri: `code:${code}` } }));
       expect(answer.status).toBe(200);
       expect(answer.body).toBe(`{"jsonrpc":"2.0","id":1,"error":{"extra":1.0,"code":${as},"message":"m"}}`);
     });
   });
 
-  it('is told as another on a stream, too', async () => {
+  it('becomes another on a stream, too', async () => {
     const backend = await modernBackend({
       'tools/call': (turn) =>
         turn

@@ -1,4 +1,7 @@
-/** The audit trail cannot be silenced: one record for each request, room for every principal, and calls that need a record. */
+/**
+ * The audit trail cannot be silenced: one record for each request, room for every principal, and calls that need a
+ * record.
+ */
 import { mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +23,17 @@ const shut = Array.from({ length: URIS }, (_, at) => `doc://shut/${at}`);
 const script = {
   'tools/call': (turn: { result(value: object): void }) => turn.result({ resultType: 'complete', content: [] }),
 };
+
+it('a listen at an endpoint without backends makes one record', verifies('gateway:audit:one-record'), async () => {
+  const rules = [{ id: 'all', effect: 'allow', what: ['subscribe', 'list'] }];
+  const house = await openHouse({ more: { backends: {}, endpoints: [{ path: paths.merged }], policy: { rules } } });
+  const listen = { method: 'subscriptions/listen', params: { notifications: { toolsListChanged: true } } };
+  for (const id of ['first', 'second']) await send(`${house.gateway.origin}${paths.merged}`, modern({ id, ...listen }));
+  expect(house.records).toMatchObject([
+    { decision: 'allow', outcome: 'error' },
+    { decision: 'allow', outcome: 'error' },
+  ]);
+});
 
 describe.each(['merged', 'single'] as const)('a listen with 1,000 URIs, %s', (where) => {
   const rules = [
@@ -73,7 +87,7 @@ describe.each(['merged', 'single'] as const)('a listen with 1,000 URIs, %s', (wh
   });
 });
 
-describe('a trail whose place is stuck', verifies('gateway:audit:fair-room'), () => {
+describe('an audit trail whose sink is stuck', verifies('gateway:audit:fair-room'), () => {
   it('keeps allowed and denied requests of others while one principal floods it', async () => {
     const taken: (() => void)[] = [];
     const lines: string[] = [];
@@ -135,7 +149,7 @@ describe('a file that cannot be written', () => {
     return path;
   };
 
-  it('is told in one line of the log, however many records it costs', verifies('gateway:audit:told-once'), async () => {
+  it('is reported in one log line, however many records are lost', verifies('gateway:audit:told-once'), async () => {
     const backend = await modernBackend(script);
     const gateway = await startGateway({ backends: { b: { url: backend.url } }, audit: { to: folder() } });
     const lost = () => gateway.counters.snapshot()['audit.lost'] ?? 0;
@@ -147,7 +161,7 @@ describe('a file that cannot be written', () => {
   });
 
   it(
-    'refuses every call where the config says `onFailure: deny`, until records can be written again',
+    'rejects every call with `onFailure: deny`, until records can be written again',
     verifies('gateway:audit:on-failure-deny'),
     async () => {
       const backend = await modernBackend(script);
@@ -165,7 +179,7 @@ describe('a file that cannot be written', () => {
 });
 
 describe.each(ways)('with `onFailure: deny`, over $name', ({ enter, where }) => {
-  it('a call that cannot be recorded is refused by name', verifies('gateway:audit:on-failure-deny'), async () => {
+  it('a call that cannot be recorded is rejected by name', verifies('gateway:audit:on-failure-deny'), async () => {
     const house = await openHouse({ more: { audit: { to: 'stderr', onFailure: 'deny' } } });
     const client = await enter(house);
     house.canRecord = false;

@@ -1,4 +1,7 @@
-/** A rule that denies an address holds for the forms that a backend takes for the same path, or for the same host and path. */
+/**
+ * A rule that denies an address holds for the forms that a backend takes for the same path, or for the same host and
+ * path.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import type { Json } from '../harness/client.ts';
@@ -105,7 +108,7 @@ describe.each(eras)('with %s backends', (era) => {
       }
     });
 
-    it('a rule that allows asks for the plain name', verifies('gateway:policy:names'), async () => {
+    it('an allowing rule needs the plain name', verifies('gateway:policy:names'), async () => {
       const uris = ['file:///public/**', 'notes:///public/**', 'memo://public/**'];
       const rules = [{ id: 'some', effect: 'allow', on: { uris: uris.flatMap((uri) => [uri, `bascule:a/${uri}`]) } }];
       const house = await openHouse({ era, script, more: { policy: { rules } } });

@@ -1,4 +1,7 @@
-/** Arrays under a policy: refused unread where the profile has none, in every mode and on every way in; else all or nothing. */
+/**
+ * Arrays under a policy: refused unread where the profile has none, in every mode and on every way in; else all or
+ * nothing.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { batchRefused, refusal } from '../harness/behind.ts';
@@ -9,7 +12,7 @@ const allow = { id: 'all', effect: 'allow', what: ['call', 'list'] };
 
 describe.each(modes)('in mode %s', (mode) => {
   it.each(ways)(
-    'over $name a batch is refused, its members unread, and nothing is left open',
+    'over $name a batch is rejected, its members unread, and nothing stays open',
     verifies('gateway:policy:no-permit-no-byte', 'gateway:legacy:batch-refused'),
     async ({ enter, where }) => {
       const house = await openHouse({ more: { policy: { mode, rules: [allow] } } });
@@ -31,7 +34,7 @@ describe.each(['merged', 'single'] as const)('where the profile allows batches, 
   const [read, remove] = [call(named(where, 'read_file')), { ...call(named(where, 'delete_file')), id: 2 }];
   const denied = { code: 403, message: 'Denied by policy', reason: 'policy_denied', data: { rules: ['no-deletes'] } };
 
-  it('one whose members are all allowed is served', verifies('gateway:legacy:batch-served'), async () => {
+  it('a batch whose members are all allowed is served', verifies('gateway:legacy:batch-served'), async () => {
     const house = await openHouse({ endpoint, more: { policy: { rules: [allow] } } });
     const client = await batchWay(where).enter(house);
     const answers = await client.ask([read, { ...read, id: 2 }]);
@@ -43,21 +46,25 @@ describe.each(['merged', 'single'] as const)('where the profile allows batches, 
     ]);
   });
 
-  it('one denial denies all, and no byte of any goes on', verifies('gateway:legacy:batch-one-denial'), async () => {
-    const house = await openHouse({ endpoint, more: { policy: { rules: [allow, noDeletes] } } });
-    const client = await batchWay(where).enter(house);
-    await client.ask(read);
-    house.forget();
-    const answers = await client.ask([read, remove]);
-    expect(answers).toEqual([refusal({ id: 1, ...denied }), refusal({ id: 2, ...denied })]);
-    expect(house.bytes).toBe(0);
-    expect(house.records.map(({ decision, outcome }) => ({ decision, outcome }))).toEqual(
-      expect.arrayContaining([
-        { decision: 'deny', outcome: 'denied' },
-        { decision: 'allow', outcome: 'cancelled' },
-      ]),
-    );
-  });
+  it(
+    'one denied member denies the batch, and no byte of it is forwarded',
+    verifies('gateway:legacy:batch-one-denial'),
+    async () => {
+      const house = await openHouse({ endpoint, more: { policy: { rules: [allow, noDeletes] } } });
+      const client = await batchWay(where).enter(house);
+      await client.ask(read);
+      house.forget();
+      const answers = await client.ask([read, remove]);
+      expect(answers).toEqual([refusal({ id: 1, ...denied }), refusal({ id: 2, ...denied })]);
+      expect(house.bytes).toBe(0);
+      expect(house.records.map(({ decision, outcome }) => ({ decision, outcome }))).toEqual(
+        expect.arrayContaining([
+          { decision: 'deny', outcome: 'denied' },
+          { decision: 'allow', outcome: 'cancelled' },
+        ]),
+      );
+    },
+  );
 
   it('a denied notification denies the requests beside it', verifies('gateway:legacy:batch-one-denial'), async () => {
     const quiet = { id: 'quiet', effect: 'deny', what: ['notify'] };

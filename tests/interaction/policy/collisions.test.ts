@@ -1,4 +1,6 @@
-/** What several backends have is told by their names, and nobody is told of a backend of which they are shown nothing. */
+/**
+ * What several backends have is told by their names, and nobody is told of a backend of which they are shown nothing.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
@@ -29,16 +31,16 @@ describe('a name that two backends have, where nothing is renamed', verifies('ga
     return (await send(`${house.gateway.origin}${paths.merged}`, modern(call('read_file')))).json().error;
   };
 
-  it('names both to who is shown both', async () => {
+  it('names both to a principal that sees both', async () => {
     expect(await ask(allowing('a', 'b'))).toMatchObject({ data: { reason: 'name_collision', backends: ['a', 'b'] } });
     expect(await ask({})).toMatchObject({ data: { reason: 'name_collision', backends: ['a', 'b'] } });
   });
 
-  it('names one to who is shown one', async () => {
+  it('names one to a principal that sees one', async () => {
     expect(await ask(allowing('b'))).toMatchObject({ data: { reason: 'name_collision', backends: ['b'] } });
   });
 
-  it('does not exist for who is shown neither', async () => {
+  it('is unknown to a principal that sees neither', async () => {
     const none = { policy: { rules: [] } };
     expect(await ask(none)).toEqual({
       ...{ code: -32602, message: 'Unknown tool: read_file' },
@@ -55,20 +57,20 @@ describe('a resource that two backends have', verifies('gateway:policy:hide'), (
     return { answer, reads: { a: house.a.of('resources/read').length, b: house.b.of('resources/read').length } };
   };
 
-  it('is ambiguous for who may read both', async () => {
+  it('is ambiguous for a principal that may read both', async () => {
     const { answer, reads } = await read(allowing('a', 'b'));
     expect(answer.error.data).toMatchObject({ reason: 'resource_ambiguous', uri: resource.uri });
     expect(answer.error.data.uris).toHaveLength(2);
     expect(reads).toEqual({ a: 0, b: 0 });
   });
 
-  it('is the one of the backend for who may read that alone', async () => {
+  it('is that of the one backend that the principal may read', async () => {
     const { answer, reads } = await read(allowing('b'));
     expect(answer.result).toBeDefined();
     expect(reads).toEqual({ a: 0, b: 1 });
   });
 
-  it('does not exist for who may read neither', async () => {
+  it('is unknown to a principal that may read neither', async () => {
     const { answer, reads } = await read({ policy: { rules: [] } });
     expect(answer.error.data).toEqual({ reason: 'resource_not_found', uri: resource.uri });
     expect(reads).toEqual({ a: 0, b: 0 });

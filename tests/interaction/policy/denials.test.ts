@@ -21,7 +21,7 @@ const denied = (rules: readonly string[]) =>
 describe.each(eras)('with %s backends', (era) => {
   describe.each(ways)('over $name', ({ enter, where }) => {
     it(
-      'a call that a rule denies is error 403, and no byte goes on; others pass',
+      'a call that a rule denies gets error 403, and no byte is forwarded; others pass',
       verifies('gateway:policy:denied-request', 'gateway:policy:no-permit-no-byte'),
       async () => {
         const house = await openHouse({ era, more: noDeletes });
@@ -52,7 +52,7 @@ describe.each(eras)('with %s backends', (era) => {
     // Which of several backends has a resource, only their lists tell, and these are read first.
     const known = requests.filter(({ name }) => where === 'single' || name !== 'a read');
     it.each(known)(
-      'under a policy without rules $name is denied, and no byte goes on',
+      'under a policy without rules $name is denied, and no byte is forwarded',
       verifies('gateway:policy:no-permit-no-byte'),
       async ({ message }) => {
         const house = await openHouse({ era, more: nothing });
@@ -69,7 +69,7 @@ describe.each(eras)('with %s backends', (era) => {
     );
 
     it(
-      'in audit mode the call goes on, and what would have been is recorded',
+      'in audit mode the call is forwarded, and the denial is recorded',
       verifies('gateway:policy:audit'),
       async () => {
         const house = await openHouse({ era, more: { policy: { ...noDeletes.policy, mode: 'audit' } } });
@@ -104,19 +104,15 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
     data: { rules: ['no-deletes'] },
   };
 
-  it(
-    'where the endpoint says so a denial is HTTP 403 with the same body',
-    verifies('gateway:policy:denied-http'),
-    async () => {
-      const house = await openHouse(http403);
-      const url = `${house.gateway.origin}${paths[where]}`;
-      const message = call(named(where, 'delete_file'));
-      expectRefused(await send(url, modern(message)), 403, told);
-      expectRefused(await (await connectLegacy(url)).post(message), 403, told);
-    },
-  );
+  it('if configured, a denial is HTTP 403 with the same body', verifies('gateway:policy:denied-http'), async () => {
+    const house = await openHouse(http403);
+    const url = `${house.gateway.origin}${paths[where]}`;
+    const message = call(named(where, 'delete_file'));
+    expectRefused(await send(url, modern(message)), 403, told);
+    expectRefused(await (await connectLegacy(url)).post(message), 403, told);
+  });
 
-  it('where it hides, what is denied looks like what is not there', verifies('gateway:policy:hide'), async () => {
+  it('in hiding mode, a denied item looks like an unknown one', verifies('gateway:policy:hide'), async () => {
     const house = await openHouse({ endpoint: { denials: 'hide' }, more: noDeletes });
     const url = `${house.gateway.origin}${paths[where]}`;
     const name = named(where, 'delete_file');
@@ -126,7 +122,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
   });
 
   it(
-    'a denied notification is HTTP 403, and goes nowhere',
+    'a denied notification is HTTP 403, and is not forwarded',
     verifies('gateway:policy:denied-notification'),
     async () => {
       const more = { policy: { rules: [{ id: 'quiet', effect: 'deny', what: ['notify'] }] } };
@@ -146,7 +142,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
   );
 
   it(
-    'a header that disagrees with the body is refused before any rule is asked',
+    'a header that disagrees with the body is rejected before any rule is evaluated',
     verifies('gateway:policy:no-permit-no-byte'),
     async () => {
       const house = await openHouse({ more: noDeletes });
@@ -168,7 +164,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
 });
 
 it(
-  'where it hides, the name in the answer is the one that was typed, whether there is such a thing or not',
+  'in hiding mode, the error has the name as the client spelled it, whether the item exists or not',
   verifies('gateway:policy:hide'),
   async () => {
     let backends = 0;

@@ -1,6 +1,6 @@
 /**
- * What is refused for its form, and what is denied in any style, is refused the same in both modes and on every way in; a counting
- * backend hears not one byte of it, and the trail has it wherever it is known who it was.
+ * What is refused for its form, and what is denied in any style, is refused the same in both modes and on every way in;
+ * a counting backend hears not one byte of it, and the trail has it wherever it is known who it was.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -22,7 +22,7 @@ describe.each(modes)('in mode %s', (mode) => {
 
   describe.each(ways)('over $name', ({ enter, where }) => {
     it(
-      'an array is refused whatever is in it, and is in the trail',
+      'an array is rejected whatever it contains, and is in the audit trail',
       verifies('gateway:policy:no-permit-no-byte', 'gateway:policy:audit', 'gateway:legacy:batch-refused'),
       async () => {
         const house = await openHouse({ more });
@@ -146,7 +146,7 @@ describe.each(ways)('over $name', ({ enter, where, name: way }) => {
     },
   ];
   it.each(styles)(
-    'what is denied in the style $denials sends no byte on',
+    'a denial in the style $denials forwards no byte',
     verifies('gateway:policy:no-permit-no-byte', 'gateway:policy:hide'),
     async ({ denials, answer }) => {
       const house = await openHouse({ endpoint: { denials }, more: { policy: { rules } } });
@@ -160,7 +160,7 @@ describe.each(ways)('over $name', ({ enter, where, name: way }) => {
   );
 
   it.runIf(way === `Streamable HTTP, legacy, ${where}`)(
-    'rules go by the body: what a header says of it changes nothing',
+    'rules evaluate the body: a disagreeing header changes nothing',
     verifies('gateway:policy:denied-request'),
     async () => {
       const house = await openHouse({ more: { policy: { rules } } });

@@ -1,6 +1,6 @@
 /**
- * Headers that mirror the body are held against it before any rule is asked, and rules go by the body alone. `Mcp-Param-*` come
- * after the rules: which parameters a tool has is nothing for those who may not call it.
+ * Headers that mirror the body are held against it before any rule is asked, and rules go by the body alone.
+ * `Mcp-Param-*` come after the rules: which parameters a tool has is nothing for those who may not call it.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-behavior
  */
 import { describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
     },
   ];
   it.each(things)(
-    'of $name: every header that disagrees is -32020, and no rule is asked',
+    'of $name: every header that disagrees is -32020, and no rule is evaluated',
     verifies('gateway:policy:no-permit-no-byte'),
     async ({ message, wrong }) => {
       const house = await openHouse({ more: noDeletes });
@@ -82,7 +82,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
   );
 
   it(
-    'a header in Base64 that agrees says nothing else than the body, and the rule decides',
+    'a header in Base64 that agrees means the same as the body, and the rule decides',
     verifies('gateway:policy:denied-request'),
     async () => {
       const house = await openHouse({ more: noDeletes });
@@ -103,7 +103,7 @@ describe.each(['merged', 'single'] as const)('%s', (where) => {
     { name: 'no argument', args: {}, headers: { 'mcp-param-region': 'us' } },
   ];
   it.each(params)(
-    'Mcp-Param-* with $name: who may call the tool hears of it, who may not hears that alone',
+    'Mcp-Param-* with $name: a permitted caller gets the mismatch, a denied one only the denial',
     verifies('gateway:policy:denied-request', 'gateway:policy:hide'),
     async ({ args, headers }) => {
       for (const denials of ['error', 'hide']) {

@@ -1,6 +1,6 @@
 /**
- * Over merged catalogs with hostile backends: whatever these list, no rule that denies a backend's tool, prompt or URI is passed
- * by another spelling of it, at any endpoint. `BASCULE_SEED` sets the seed; a failure prints it.
+ * Over merged catalogs with hostile backends: whatever these list, no rule that denies a backend's tool, prompt or URI
+ * is passed by another spelling of it, at any endpoint. `BASCULE_SEED` sets the seed; a failure prints it.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -136,7 +136,7 @@ function essence(text: string): string {
 
 const unhex = (hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
-it('no rule that denies is passed by another spelling of what it denies', {
+it('no denying rule is bypassed by another spelling of what it denies', {
   ...verifies('gateway:policy:names', 'gateway:policy:readings'),
   timeout: 240_000,
 }, async () => {

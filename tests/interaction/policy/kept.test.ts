@@ -1,4 +1,6 @@
-/** What clients say of themselves has a bound, and a response that nothing waits for leaves a record and nothing else. */
+/**
+ * What clients say of themselves has a bound, and a response that nothing waits for leaves a record and nothing else.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, send, until } from '../harness/client.ts';

@@ -1,4 +1,6 @@
-/** The decision that denies a call also hides what is called: in lists, completions and subscriptions, under every name. */
+/**
+ * The decision that denies a call also hides what is called: in lists, completions and subscriptions, under every name.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, open, send } from '../harness/client.ts';
@@ -20,7 +22,7 @@ const namesOf = ({ result }: Json) => result.tools.map(({ name }: { name: string
 
 describe.each(['legacy', 'modern'] as const)('with %s backends', (era) => {
   it.each(ways)(
-    'over $name a list has what may be called, and nothing else',
+    'over $name a list contains only what may be called',
     verifies('gateway:policy:filtered'),
     async (way) => {
       const house = await openHouse({ era, more: readers });
@@ -33,22 +35,26 @@ describe.each(['legacy', 'modern'] as const)('with %s backends', (era) => {
   );
 });
 
-it('what is left of a list is what the backend wrote, byte for byte', verifies('gateway:policy:filtered'), async () => {
-  const kept =
-    '{"annotations":{"x":1.0},"name" : "read_file","inputSchema":{"type":"object"},"big":12345678901234567890}';
-  const list = (id: Json) =>
-    `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"resultType":"complete","tools":[{"name":"delete_file"},${kept}],"ttlMs":5,"cacheScope":"public","extra":1.50}}`;
-  const house = await openHouse({
-    script: { 'tools/list': (turn) => turn.json(list(turn.message.id)) },
-    more: readers,
-  });
-  const answer = await send(`${house.gateway.origin}${paths.single}`, modern({ id: 7, method: 'tools/list' }));
-  expect(answer.body).toBe(
-    `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","tools":[${kept}],"ttlMs":5,"cacheScope":"private","extra":1.50}}`,
-  );
-});
+it(
+  'the rest of a filtered list is what the backend wrote, byte for byte',
+  verifies('gateway:policy:filtered'),
+  async () => {
+    const kept =
+      '{"annotations":{"x":1.0},"name" : "read_file","inputSchema":{"type":"object"},"big":12345678901234567890}';
+    const list = (id: Json) =>
+      `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"resultType":"complete","tools":[{"name":"delete_file"},${kept}],"ttlMs":5,"cacheScope":"public","extra":1.50}}`;
+    const house = await openHouse({
+      script: { 'tools/list': (turn) => turn.json(list(turn.message.id)) },
+      more: readers,
+    });
+    const answer = await send(`${house.gateway.origin}${paths.single}`, modern({ id: 7, method: 'tools/list' }));
+    expect(answer.body).toBe(
+      `{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","tools":[${kept}],"ttlMs":5,"cacheScope":"private","extra":1.50}}`,
+    );
+  },
+);
 
-it('in audit mode everybody sees everything', verifies('gateway:policy:filtered'), async () => {
+it('in audit mode every principal sees everything', verifies('gateway:policy:filtered'), async () => {
   const house = await openHouse({ more: { policy: { ...readers.policy, mode: 'audit' } } });
   const answer = await send(`${house.gateway.origin}${paths.single}`, modern({ method: 'tools/list' }));
   expect(namesOf(answer.json())).toEqual(tools);
@@ -56,7 +62,7 @@ it('in audit mode everybody sees everything', verifies('gateway:policy:filtered'
 
 describe('two principals', () => {
   it.each(['merged', 'single'] as const)(
-    'are each shown their own, whoever asks first, and no page of the one serves the other: %s',
+    'each see their own list, whoever lists first, and no cached page of the one serves the other: %s',
     verifies('gateway:policy:filtered', 'gateway:identity:no-sharing'),
     async (where) => {
       const ring = keyRing();
@@ -187,7 +193,7 @@ describe.each(['merged', 'single'] as const)('a subscription, %s', (where) => {
   ];
 
   it(
-    'is honoured for what may be read, and only that reaches the backend',
+    'is honoured for readable resources, and only those reach the backend',
     verifies('gateway:policy:filtered'),
     async () => {
       const house = await openHouse({ script, more: { policy: { rules } } });
@@ -203,7 +209,7 @@ describe.each(['merged', 'single'] as const)('a subscription, %s', (where) => {
     },
   );
 
-  it('to nothing that may be read is denied', verifies('gateway:policy:denied-request'), async () => {
+  it('to no readable resource is denied', verifies('gateway:policy:denied-request'), async () => {
     const house = await openHouse({ script, more: { policy: { rules } } });
     const answer = await send(`${house.gateway.origin}${paths[where]}`, listen([at('doc://shut/y')]));
     expect(answer.json().error).toMatchObject({ code: 403, data: { reason: 'policy_denied', rules: [] } });

@@ -33,7 +33,7 @@ it('a file that cannot be written costs records, and no call', verifies('gateway
   );
 });
 
-it('a pipe that nobody reads costs records, and no call', verifies('gateway:policy:audit'), async () => {
+it('a pipe that is not read loses records, and no call', verifies('gateway:policy:audit'), async () => {
   const taken: (() => void)[] = [];
   const stuck = new Writable({ write: (_chunk, _encoding, done) => void taken.push(done) });
   let lost = 0;

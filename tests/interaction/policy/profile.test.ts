@@ -23,7 +23,7 @@ describe.each(ways)('over $name', ({ enter, where }) => {
   });
 
   it.runIf(where === 'single')(
-    'a tool whose name is not plain is neither called nor shown, where names must be',
+    'a tool with a non-plain name is neither called nor listed, if names must be plain',
     verifies('gateway:policy:strict-profile'),
     async () => {
       const house = await openHouse({ script, more, endpoint: { profile: { toolNames: 'plain' } } });

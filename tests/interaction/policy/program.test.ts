@@ -17,13 +17,13 @@ const rules = [
 const backends = { files: { url: 'http://127.0.0.1:9/mcp' } };
 
 describe('bascule policy', verifies('gateway:policy:commands'), () => {
-  it('check says what the rules mean', async () => {
+  it('check explains the rules', async () => {
     const { exit, stdout } = await run(['policy', 'check'], configFile({ backends, policy: { rules } }));
     expect(exit.code).toBe(0);
     expect(stdout).toContain('no-deletes: everybody must not call, tools *delete*.');
   });
 
-  it('check refuses what is no policy, and names the place', async () => {
+  it('check rejects an invalid policy, and names the place', async () => {
     const { exit, stderr } = await run(['policy', 'check'], configFile({ backends, policy: { mode: 'off', rules } }));
     expect(exit.code).toBe(1);
     expect(stderr).toContain('enforce or audit');
@@ -32,7 +32,7 @@ describe('bascule policy', verifies('gateway:policy:commands'), () => {
   it.each([
     { name: 'cases that come out', expect: 'deny', code: 0, says: '1 of 1 cases as expected' },
     { name: 'cases that do not', expect: 'allow', code: 1, says: 'expected allow, got deny by no-deletes' },
-  ])('test tells $name', async ({ expect: wanted, code, says }) => {
+  ])('test reports $name', async ({ expect: wanted, code, says }) => {
     const cases = { cases: [{ name: 'one', action: 'call', tool: 'delete_file', backend: 'files', expect: wanted }] };
     const { files } = configFile({ backends, policy: { rules } });
     const { exit, stdout } = await run(['policy', 'test', 'cases.yaml'], {
@@ -47,7 +47,7 @@ describe('records', verifies('gateway:policy:audit'), () => {
     'tools/call': (turn: { result(value: object): void }) => turn.result({ resultType: 'complete', content: [] }),
   };
 
-  it('are lines in the file that the config names, one a decision, with the rules that decided', async () => {
+  it('are lines in the configured file, one per decision, with the rules that decided', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bascule-audit-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'audit.jsonl');
@@ -78,7 +78,7 @@ describe('records', verifies('gateway:policy:audit'), () => {
     for (const line of program.stdout.trim().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0');
   });
 
-  describe('and a log whose reader went away', () => {
+  describe('and a log whose reader disconnected', () => {
     const told = { audit: { to: 'stderr' }, log: { level: 'debug' } };
 
     it('end no gateway', async () => {

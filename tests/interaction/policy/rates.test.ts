@@ -27,7 +27,7 @@ it.each(ways)(
 );
 
 describe.each(['merged', 'single'] as const)('over HTTP, %s', (where) => {
-  it('the status says so, and Retry-After when to come back', verifies('gateway:policy:rate-limited'), async () => {
+  it('the status is 429, with Retry-After', verifies('gateway:policy:rate-limited'), async () => {
     const house = await openHouse({ more: { rates: twice } });
     const url = `${house.gateway.origin}${paths[where]}`;
     const message = call(named(where, 'read_file'));

@@ -1,4 +1,6 @@
-/** Refusals leave a trace: a log line, coalesced by address or principal, and an audit record. Secrets are in neither. */
+/**
+ * Refusals leave a trace: a log line, coalesced by address or principal, and an audit record. Secrets are in neither.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -60,7 +62,7 @@ describe('a wrong key', verifies('gateway:log:refusals', 'gateway:audit:refusals
     expect(JSON.stringify([gateway.log, records])).not.toContain(SECRET);
   });
 
-  it('that comes again and again is one line, and one more with their number a minute later', async () => {
+  it('that is repeated is one line, and one more with the count a minute later', async () => {
     const { gateway, records, clock, told } = await guarded();
     for (let n = 0; n < 20; n += 1) {
       await send(`${gateway.origin}/mcp`, { body: call_.body as object, headers: { ...call_.headers, authorization } });
@@ -73,7 +75,7 @@ describe('a wrong key', verifies('gateway:log:refusals', 'gateway:audit:refusals
   });
 });
 
-it('a page of another origin is refused with a log line', verifies('gateway:log:refusals'), async () => {
+it('a request of another origin is rejected with a log line', verifies('gateway:log:refusals'), async () => {
   const { gateway, told } = await guarded();
   const headers = { origin: 'https://evil.example' };
   expect((await send(`${gateway.origin}/mcp`, { body: call('x'), headers })).status).toBe(403);

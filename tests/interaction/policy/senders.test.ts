@@ -35,7 +35,7 @@ it(
 );
 
 it(
-  'a subscription to what nobody has takes no place for ever, and is recorded',
+  'a subscription to an unknown resource does not use up a place, and is recorded',
   verifies('gateway:policy:rate-limited'),
   async () => {
     const house = await openHouse({ more: { rates: [{ id: 'two', per: ['principal'], concurrent: 2 }] } });

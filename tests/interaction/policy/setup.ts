@@ -1,4 +1,4 @@
-/** A house with two endpoints, one for both backends and one for the first alone, and every way into it. */
+/** A gateway with two endpoints, one for both backends and one for the first alone, and every transport. */
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { serveStdio } from '../../../src/downstream/stdio.ts';
@@ -18,7 +18,7 @@ export interface House {
   readonly records: AuditRecord[];
   /** Whether the trail has room: asked where the config says `onFailure: deny`. */
   canRecord: boolean;
-  /** The same house with something else at the top of its config. */
+  /** The same gateway with other top-level settings. */
   reload(more: ConfigValue): void;
   /** Nothing that comes from now on was there before. */
   forget(): void;

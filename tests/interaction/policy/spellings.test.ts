@@ -49,7 +49,7 @@ describe.each(eras)('with %s backends', (era) => {
   describe.each(ways)('over $name', (way) => {
     const cases = [
       { what: 'the name that its backend gave it', tools: [long] },
-      { what: 'the part of it that is cut away where it is shortened', tools: ['*_database'] },
+      { what: 'the part that is cut off when it is shortened', tools: ['*_database'] },
       { what: 'its name with that of the backend before it', tools: [`a__${long}`] },
     ];
     it.each(cases)(
@@ -111,7 +111,7 @@ describe.each(['merged', 'single'] as const)('subscriptions and templates, %s', 
   const at = (uri: string) => (where === 'merged' ? `bascule:a/${uri}` : uri);
 
   it(
-    'a URI that is denied by what its backend calls it is not listened to',
+    'a URI that is denied under its upstream name cannot be subscribed to',
     verifies('gateway:policy:names'),
     async () => {
       const house = await openHouse({ script, more: deny({ uris: ['secret://shared'] }) });
@@ -125,7 +125,7 @@ describe.each(['merged', 'single'] as const)('subscriptions and templates, %s', 
   );
 
   it(
-    'a template all of which is denied by what its backend calls it is not completed',
+    'a template that is denied under its upstream name is not completed',
     verifies('gateway:policy:names'),
     async () => {
       const house = await openHouse({ script, more: deny({ uris: ['secret://**'] }) });
@@ -139,7 +139,7 @@ describe.each(['merged', 'single'] as const)('subscriptions and templates, %s', 
 });
 
 it(
-  'a backend that brings a collision about does not take a tool out of a rule that denies it',
+  'a backend that causes a name collision does not exempt a tool from a denying rule',
   verifies('gateway:policy:names'),
   async () => {
     const rules = [all, { id: 'no', effect: 'deny', on: { tools: ['wipe'] } }];

@@ -1,4 +1,7 @@
-/** An argument of another JSON type than the rule speaks of cannot be judged: there are backends that take `"true"` for `true`. */
+/**
+ * An argument of another JSON type than the rule speaks of cannot be judged: there are backends that take `"true"` for
+ * `true`.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { call, type House, openHouse, ways } from './setup.ts';

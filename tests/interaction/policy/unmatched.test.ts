@@ -15,13 +15,13 @@ const rules = [
 ];
 
 it(
-  'rules with names that nobody has are warned of after the lists were read',
+  'rules with unmatched names get a warning after the lists were read',
   verifies('gateway:policy:commands'),
   async () => {
     const house = await openHouse({ more: { policy: { rules } } });
     const told = () =>
       house.gateway.log
-        .filter(({ text }) => text === 'a rule names what no backend has')
+        .filter(({ text }) => text === 'a rule names an item that no backend has')
         .map(({ level, facts }) => ({ level, ...facts }));
     const list = () => send(`${house.gateway.origin}${paths.merged}`, modern({ method: 'tools/list' }));
     expect(told()).toEqual([]);
@@ -32,7 +32,7 @@ it(
     ].map(({ rule, name }) => ({
       level: 'warn',
       rule,
-      why: `names \`${name}\`, and there is nothing of that name among the tools`,
+      why: `names \`${name}\`, which is not among the tools`,
     }));
     expect(told()).toEqual(expected);
     await list();
@@ -41,7 +41,7 @@ it(
 );
 
 it(
-  'of a backend that is alone behind its endpoint it is its own list that tells, page by page',
+  'for a backend that is alone behind its endpoint its own list decides, page by page',
   verifies('gateway:policy:commands'),
   async () => {
     const pages: Readonly<Record<string, object>> = {
@@ -58,13 +58,13 @@ it(
     const names = ['read_file', 'list_files', 'delet_file'];
     const alone = [{ id: 'alone', effect: 'allow', on: { endpoints: [paths.single], tools: names } }];
     const house = await openHouse({ script, more: { policy: { rules: alone } } });
-    const told = () => house.gateway.log.filter(({ text }) => text === 'a rule names what no backend has');
+    const told = () => house.gateway.log.filter(({ text }) => text === 'a rule names an item that no backend has');
     const list = (params: Readonly<Record<string, unknown>>) =>
       send(`${house.gateway.origin}${paths.single}`, modern({ method: 'tools/list', params }));
     await list({});
     expect(told()).toEqual([]);
     await list({ cursor: 'second' });
-    const why = 'names `delet_file`, and there is nothing of that name among the tools';
+    const why = 'names `delet_file`, which is not among the tools';
     expect(told().map(({ facts }) => facts)).toEqual([{ rule: 'alone', why }]);
     await list({});
     await list({ cursor: 'second' });

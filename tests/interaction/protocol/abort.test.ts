@@ -6,7 +6,7 @@ import { eras } from '../harness/eras.ts';
 import { Gate } from '../harness/gate.ts';
 import { launchPair, type PlainPair } from '../harness/pairs.ts';
 
-describe.each(eras)('a call that is given up, %s', (era) => {
+describe.each(eras)('a call that its client aborts, %s', (era) => {
   let pair: PlainPair;
   const aborted: string[] = [];
   const sessions = new Set<unknown>();

@@ -48,7 +48,7 @@ describe('a cancelled call', () => {
   );
 
   it(
-    'that is answered late disturbs nobody',
+    'that is answered late affects nothing',
     verifies('protocol:cancel:late-response-ignored', 'protocol:cancel:in-flight', 'protocol:cancel:server-survives'),
     async () => {
       const backend = await legacyProcess({
@@ -91,9 +91,9 @@ describe('a cancelled call', () => {
   });
 });
 
-describe('a cancellation of nothing', () => {
+describe('a cancellation of an unknown request', () => {
   it(
-    'is taken, forwarded to nobody, and harmless',
+    'is accepted and not forwarded',
     verifies('protocol:cancel:unknown-id-ignored', 'protocol:cancel:sender-targeting'),
     async () => {
       const held = new Held();
@@ -116,7 +116,7 @@ describe('a cancellation of nothing', () => {
   );
 });
 
-describe('a question of a backend', () => {
+describe('a server request of a backend', () => {
   async function asked() {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
@@ -173,7 +173,7 @@ describe('a question of a backend', () => {
 
 describe('initialize', () => {
   it(
-    'is given up by closing the connection, and not by a cancellation',
+    'is cancelled by closing the connection, and not by a notification',
     verifies('protocol:cancel:initialize-not-cancellable'),
     async () => {
       const clock = new LeapClock();
@@ -194,7 +194,7 @@ describe('initialize', () => {
   );
 
   it(
-    'of a process is given up by ending the process',
+    'of a process is cancelled by ending the process',
     verifies('protocol:cancel:initialize-not-cancellable'),
     async () => {
       const clock = new LeapClock();

@@ -33,7 +33,7 @@ describe.each(eras)('an error, %s', (era) => {
     });
   }
 
-  it('of our own making tells nothing but where to look', verifies('protocol:error:internal-error'), async () => {
+  it('of our own reveals only where to look', verifies('protocol:error:internal-error'), async () => {
     const { ask, gateway, url } = await pairOf(era);
     const backend = gateway.assembled.backends.get('b');
     if (backend === undefined) throw new TypeError('there is no backend');
@@ -57,7 +57,7 @@ describe.each(eras)('an error, %s', (era) => {
     expect(entry?.facts.cause).toContain(secret);
   });
 
-  it('is -32601 for a method that nobody knows', verifies('protocol:error:method-not-found'), async () => {
+  it('is -32601 for an unknown method', verifies('protocol:error:method-not-found'), async () => {
     const { ask, backend } = await pairOf(era);
     const answer = await ask('e', 'example/unheard-of', { a: 1 });
     expect({ status: answer.status, body: answer.json() }).toEqual({
@@ -91,7 +91,7 @@ describe.each(eras)('an error, %s', (era) => {
   });
 
   it(
-    'answers every call in flight when the backend goes away',
+    'answers every call in flight when the backend disconnects',
     verifies('protocol:error:connection-closed'),
     async () => {
       const held = new Held();

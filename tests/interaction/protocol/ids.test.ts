@@ -88,7 +88,7 @@ describe('a notification', () => {
   ];
 
   it.each(eras)(
-    'of a %s client is taken without an answer',
+    'of a %s client is accepted without an answer',
     verifies('protocol:notifications:no-response'),
     async (era) => {
       const { url } = await behindLegacy();

@@ -94,7 +94,7 @@ describe.each(eras)('progress, %s', (era) => {
     expect(progressOf(answer).map(({ progress }) => progress)).toEqual([5, 5, 2]);
   });
 
-  it('goes to nobody who gave no token', verifies('protocol:progress:no-token'), async () => {
+  it('is not sent to a client without a token', verifies('protocol:progress:no-token'), async () => {
     const { begin, turns } = await held();
     const answer = await begin('c', 'tools/call', work());
     const turn = (await turns.nth(1)).stream();
@@ -106,7 +106,7 @@ describe.each(eras)('progress, %s', (era) => {
   });
 
   it(
-    'after the answer goes nowhere',
+    'after the response is dropped',
     verifies('protocol:progress:stops-after-completion', 'protocol:progress:late-dropped-by-client'),
     async () => {
       const { begin, turns, gateway } = await held();
@@ -126,7 +126,7 @@ describe.each(eras)('progress, %s', (era) => {
 
 describe('progress on the standalone stream of a legacy backend', () => {
   it(
-    'goes to its call while that lives, and nowhere afterwards',
+    'goes to its call while that runs, and is dropped afterwards',
     verifies('protocol:progress:late-dropped-by-client', 'protocol:progress:stops-after-completion'),
     async () => {
       const held = new Held();
@@ -151,7 +151,7 @@ describe('progress on the standalone stream of a legacy backend', () => {
 
 describe('progress of a client', () => {
   it(
-    'on what it was asked reaches the backend under the token that the backend gave',
+    'on a server request reaches the backend under the token of the backend',
     verifies('protocol:progress:client-to-server'),
     async () => {
       const held = new Held();

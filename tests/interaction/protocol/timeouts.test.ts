@@ -35,7 +35,7 @@ describe.each(eras)('a call, %s', (era) => {
   }
 
   it(
-    'that brings nothing fails, and the backend is told',
+    'without any message fails, and the backend gets a cancellation',
     verifies('protocol:timeout:basic', 'protocol:timeout:sends-cancellation', 'protocol:timeout:session-survives'),
     async () => {
       const { clock, answer, turn, backend, ask } = await begun();
@@ -57,7 +57,7 @@ describe.each(eras)('a call, %s', (era) => {
     },
   );
 
-  it('that falls silent fails', verifies('protocol:timeout:basic'), async () => {
+  it('that gets no message for too long fails', verifies('protocol:timeout:basic'), async () => {
     const call = await begun();
     call.turn.stream();
     await report(call, 1);
@@ -66,7 +66,7 @@ describe.each(eras)('a call, %s', (era) => {
     expect(failed).toEqual(refusal({ ...timedOut('idleMs'), id: 'c' }));
   });
 
-  it('that reports progress goes on', verifies('protocol:timeout:reset-on-progress'), async () => {
+  it('that reports progress continues', verifies('protocol:timeout:reset-on-progress'), async () => {
     const call = await begun();
     call.turn.stream();
     for (const progress of [1, 2, 3, 4]) {
@@ -79,7 +79,7 @@ describe.each(eras)('a call, %s', (era) => {
     expect(done.result.messages).toEqual([]);
   });
 
-  it('has an end, whatever it reports', verifies('protocol:timeout:max-total'), async () => {
+  it('has a total limit, whatever it reports', verifies('protocol:timeout:max-total'), async () => {
     const call = await begun();
     call.turn.stream();
     const step = idleMs / 2;

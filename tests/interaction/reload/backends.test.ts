@@ -20,7 +20,7 @@ describe.each(eras)('a %s client', verifies('gateway:reload:backends'), (era) =>
     const shop = (name: string, tools: string[]) =>
       openShop(backendEra, name, { tools: tools.map((one) => tool(one)), ttlMs: 60_000, cacheScope: 'public' });
 
-    it('hears of a backend that is added, finds its tools and calls them', async () => {
+    it('is notified of an added backend, lists its tools and calls them', async () => {
       const [a, b, c] = await Promise.all([shop('a', ['one']), shop('b', ['two']), shop('c', ['three'])]);
       const gateway = await startGateway(configOf([a, b]));
       const guest = await enter(era, gateway.url());
@@ -33,7 +33,7 @@ describe.each(eras)('a %s client', verifies('gateway:reload:backends'), (era) =>
       expect(signature(await guest.ask('tools/call', { name: 'a__one', arguments: {} }))).toMatch(/^a: /);
     });
 
-    it('hears of one that is removed, and cannot call it any more', async () => {
+    it('is notified of a removed backend, and cannot call it any more', async () => {
       const [a, b, c] = await Promise.all([shop('a', ['one']), shop('b', ['two']), shop('c', ['three'])]);
       const gateway = await startGateway(configOf([a, b, c]));
       const guest = await enter(era, gateway.url());
@@ -48,7 +48,7 @@ describe.each(eras)('a %s client', verifies('gateway:reload:backends'), (era) =>
       expect(c.count('tools/call')).toBe(before);
     });
 
-    it('goes on with one that is another under the same name', async () => {
+    it('continues with a backend that was replaced under the same name', async () => {
       const [a, b] = await Promise.all([shop('a', ['one']), shop('b', ['two'])]);
       const other = await shop('b', ['zwei']);
       const gateway = await startGateway(configOf([a, b]));
@@ -95,7 +95,7 @@ describe.each(eras)('a %s client', verifies('gateway:reload:backends'), (era) =>
       expect((await answer).result.content).toEqual(text('done').content);
     });
 
-    it('is told in time that the backend is gone where a call at it never ends', async () => {
+    it('gets an error in time for an endless call at a removed backend', async () => {
       const held = new Held();
       const [a, b] = await Promise.all([shop('a', ['one']), shop('b', ['two'])]);
       const slow = await openShop(backendEra, 'slow', { tools: [tool('wait')], script: { 'tools/call': held.take } });
@@ -190,7 +190,7 @@ describe('endpoints', verifies('gateway:reload:endpoints'), () => {
     expect([answer.status, answer.json().error.data.reason]).toEqual([404, 'path_not_found']);
   });
 
-  it('that speak another protocol since keep nobody who was there', async () => {
+  it('that changed their protocol end the sessions that were there', async () => {
     const a = await openShop('modern', 'a', { tools: [tool('one')] });
     const { backends, ...rest } = configOf([a]);
     const ledger = { protocol: 'json-rpc', url: 'http://127.0.0.1:9/' };
@@ -211,7 +211,7 @@ describe('endpoints', verifies('gateway:reload:endpoints'), () => {
     );
   });
 
-  it('have the names that the new config gives them', async () => {
+  it('have the names of the new config', async () => {
     const [a, b] = await Promise.all(
       ['a', 'b'].map((name) => openShop('modern', name, { tools: [tool(`of_${name}`)] })),
     );

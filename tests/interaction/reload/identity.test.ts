@@ -7,7 +7,7 @@ import { bearer, keyRing } from '../harness/credentials.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 
-describe('who may come in', verifies('gateway:reload:identity'), () => {
+describe('a change of identity', verifies('gateway:reload:identity'), () => {
   it('is decided by the new keys at once, and streams of the old ones end', async () => {
     const [old, next] = [keyRing(), keyRing()];
     const [gone, good] = [bearer(old.make('gone')), bearer(next.make('good'))];
@@ -29,7 +29,7 @@ describe('who may come in', verifies('gateway:reload:identity'), () => {
     expect((await client.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(401);
   });
 
-  it('is asked of those who were let in unasked before, and their streams end', async () => {
+  it('requires credentials of clients that needed none before, and ends their streams', async () => {
     const ring = keyRing();
     const shop = await openShop('legacy', 'a');
     const backends = { a: { url: shop.backend.url } };
@@ -41,7 +41,7 @@ describe('who may come in', verifies('gateway:reload:identity'), () => {
     expect((await client.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(401);
   });
 
-  it('is told in the style of the new config', async () => {
+  it('is reported in the style of the new config', async () => {
     const ring = keyRing();
     const shop = await openShop('modern', 'a');
     const configOf = (style: string) => ({
@@ -55,7 +55,7 @@ describe('who may come in', verifies('gateway:reload:identity'), () => {
     expect(await asks()).toBe(200);
   });
 
-  it('does not touch those who may still', async () => {
+  it('does not affect clients that are still accepted', async () => {
     const ring = keyRing();
     const credentials = bearer(ring.make('good'));
     const shop = await openShop('legacy', 'a');

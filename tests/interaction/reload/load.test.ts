@@ -33,7 +33,7 @@ interface Client {
   named(half: Half): string;
 }
 
-it('a thousand reloads decide each answer by one generation, and lose none', {
+it('a thousand reloads decide each request by one generation, and lose none', {
   ...verifies('gateway:reload:atomic'),
   timeout: 120_000,
 }, async () => {

@@ -1,4 +1,7 @@
-/** Policy that changes while the program runs: each request, and each round of a call, is decided by the one of its moment. */
+/**
+ * Policy that changes while the program runs: each request, and each round of a call, is decided by the one of its
+ * moment.
+ */
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -42,7 +45,7 @@ describe('the next request', verifies('gateway:reload:policy'), () => {
 });
 
 describe.each(eras)('lists of a %s client', verifies('gateway:reload:policy'), (era) => {
-  it.each(['/mcp', '/servers/a/mcp'])('at %s change with the policy, and it is told so', async (path) => {
+  it.each(['/mcp', '/servers/a/mcp'])('at %s change with the policy, and the client is notified', async (path) => {
     const [a, b] = await Promise.all(
       ['a', 'b'].map((name) => openShop('modern', name, { tools: [tool('one'), tool('two')] })),
     );
@@ -62,7 +65,7 @@ describe.each(eras)('lists of a %s client', verifies('gateway:reload:policy'), (
 describe.each(eras)('subscriptions of a %s client', verifies('gateway:reload:policy'), (era) => {
   const places = eras.flatMap((behind) => ['/mcp', '/servers/a/mcp'].map((path) => ({ behind, path })));
 
-  it.each(places)('tell nothing of what it may not read since, at $path of $behind backends', async (place) => {
+  it.each(places)('get no update that it may no longer read, at $path of $behind backends', async (place) => {
     const uris = ['note:open', 'note:secret'];
     const shops = ['a', 'b'].map((name) =>
       openShop(place.behind, name, { resources: name === 'a' ? uris.map((uri) => resource(uri)) : [] }),
@@ -119,7 +122,7 @@ describe.each(eras)('a resource that two backends have', verifies('gateway:reloa
 });
 
 describe('a call that waits for its client', verifies('gateway:reload:policy'), () => {
-  it('is ended by the policy of the next round: a parked call of a legacy backend', async () => {
+  it('is ended by the policy of the next round: a pending call of a legacy backend', async () => {
     const calls = new Held();
     const answers: Json[] = [];
     const backend = await legacyBackend({
@@ -199,7 +202,7 @@ describe('a call that waits for its client', verifies('gateway:reload:policy'), 
     expect(rounds.turns).toHaveLength(1);
   });
 
-  it('may not ask any more where asks are denied since', async () => {
+  it('may send no more server requests if they are denied since', async () => {
     const calls = new Held();
     const answers: Json[] = [];
     const script: Script = {
@@ -232,7 +235,7 @@ describe('a call that waits for its client', verifies('gateway:reload:policy'), 
 });
 
 describe('rates', verifies('gateway:reload:policy'), () => {
-  it('go on with what was measured before', async () => {
+  it('continue with the counts from before', async () => {
     const backend = await modernBackend({
       'tools/call': (turn) => turn.result({ resultType: 'complete', ...text('') }),
     });
@@ -263,17 +266,17 @@ describe('a config that is broken', verifies('gateway:reload:broken'), () => {
     expect(gateway.assembled.config.generation).toBe(2);
   });
 
-  it('is also one that would open to others what it listens on until a restart', async () => {
+  it('is also one that would open the current listen address to the network', async () => {
     const backend = await modernBackend();
     const backends = { b: { url: backend.url } };
     const guarded = { backends, listen: { host: '0.0.0.0' }, identity: { keys: { file: '/nonexistent/keys.json' } } };
     const gateway = await startGateway({ ...guarded, limits: {} });
     gateway.reload({ backends, listen: { host: '127.0.0.1' } });
-    expect(gateway.log.find(({ level }) => level === 'error')?.text).toContain('it listens on 0.0.0.0');
+    expect(gateway.log.find(({ level }) => level === 'error')?.text).toContain('the gateway listens on 0.0.0.0');
     expect(gateway.assembled.config.generation).toBe(1);
   });
 
-  it('says which settings need a restart, and takes the rest', async () => {
+  it('lists the settings that need a restart, and applies the rest', async () => {
     const backend = await modernBackend();
     const backends = { b: { url: backend.url } };
     const gateway = await startGateway({ backends });

@@ -75,7 +75,7 @@ describe('bascule serve', verifies('gateway:reload:triggers'), () => {
     expect((await send(url('b'), modern(call('two')))).json().result).toBeDefined();
   });
 
-  it('keeps the old one where the new one is broken, and says where', verifies('gateway:reload:broken'), async () => {
+  it('keeps the old config if the new one is broken, and says where', verifies('gateway:reload:broken'), async () => {
     const { configOf } = await scene();
     const file = place(configOf('one'));
     const { program, url } = await serve([file.path]);
@@ -88,7 +88,7 @@ describe('bascule serve', verifies('gateway:reload:triggers'), () => {
   });
 });
 
-it('bascule stdio goes on with the new config', verifies('gateway:reload:triggers'), async () => {
+it('bascule stdio continues with the new config', verifies('gateway:reload:triggers'), async () => {
   const { configOf } = await scene();
   const file = place(configOf('one'));
   const client = new StdioClient({}, [file.path]);
@@ -105,7 +105,7 @@ it('bascule stdio goes on with the new config', verifies('gateway:reload:trigger
 });
 
 it(
-  'bascule stdio keeps the config where the next has nothing for its client',
+  'bascule stdio keeps the config if the next one has no backend for its client',
   verifies('gateway:reload:broken'),
   async () => {
     const { configOf } = await scene();
@@ -122,7 +122,10 @@ it(
     };
     expect((await asks(1)).result).toBeDefined();
     file.replace(config({ ...rpc, path: '/mcp' }, { ...mcp, path: '/other' }));
-    await logged(client.program, 'config not reloaded, the old one stays in force: its client is at /mcp');
+    await logged(
+      client.program,
+      'config not reloaded, the old one stays in force: the client of this process uses the endpoint /mcp',
+    );
     expect((await asks(2)).result).toBeDefined();
     client.program.endInput();
     await client.program.end();

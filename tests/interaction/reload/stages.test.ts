@@ -1,6 +1,6 @@
 /**
- * Calls at every stage of their way when a reload replaces their backend. They finish there, or are told that it is gone;
- * `shutting_down` is what a gateway says that stops, and this one goes on.
+ * Calls at every stage of their way when a reload replaces their backend. They finish there, or are told that it is
+ * gone; `shutting_down` is what a gateway says that stops, and this one goes on.
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -137,7 +137,7 @@ function outcomeOf(answer: Answer): string {
 const allowed = ['result', 'backend_unavailable', 'session_not_found', 'session_ended', 'path_not_found'];
 
 describe.each(stages)('calls $name', verifies('gateway:reload:never-shutting-down'), ({ start, begin }) => {
-  it.each(['replaced', 'removed'] as const)('are not told shutting_down when their backend is %s', async (how) => {
+  it.each(['replaced', 'removed'] as const)('never get shutting_down when their backend is %s', async (how) => {
     const { config, limits = {}, reached } = await start();
     const after = await modernBackend({ 'tools/call': done });
     const spare = await modernBackend({ 'tools/call': done });
@@ -157,7 +157,7 @@ describe.each(stages)('calls $name', verifies('gateway:reload:never-shutting-dow
 });
 
 it(
-  'calls that come while backends are replaced again and again are never told shutting_down',
+  'calls that arrive while backends are replaced repeatedly never get shutting_down',
   verifies('gateway:reload:never-shutting-down'),
   async () => {
     const [one, other] = await Promise.all([

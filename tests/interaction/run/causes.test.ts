@@ -61,15 +61,15 @@ const causes: readonly {
   {
     name: 'an unknown host name',
     backend: async () => ({ url: 'http://nothing.invalid/mcp' }),
-    message: /^Backend unavailable: its host name (is unknown|cannot be looked up at the moment)$/,
+    message: /^Backend unavailable: (its host name is unknown|the DNS lookup of its host name failed)$/,
     cause: /nothing\.invalid/,
     cure: /the host in `url`/,
   },
   {
-    name: 'a TLS handshake with a server that speaks none',
+    name: 'a TLS handshake with a server without TLS',
     backend: async () => ({ url: `https://127.0.0.1:${await listening(createServer())}/mcp` }),
     message: /^Backend unavailable: TLS failed$/,
-    cure: /`https` against `http`/,
+    cure: /needs `https` or `http`/,
   },
   {
     name: 'a TLS server without a certificate that both sides know',
@@ -102,7 +102,7 @@ const causes: readonly {
       return { url: `http://127.0.0.1:${port}/mpc` };
     },
     reason: 'backend_invalid',
-    message: /it has nothing at this address \(HTTP 404\)/,
+    message: /there is no server at this path \(HTTP 404\)/,
     cure: /the path in `url`/,
   },
   {
@@ -117,7 +117,7 @@ const causes: readonly {
     backend: answering((turn) => turn.raw(200, { 'content-type': 'text/html' }, '<h1>hello</h1>')),
     reason: 'backend_invalid',
     message: /HTTP 200 with neither JSON nor events/,
-    cure: /no MCP server/,
+    cure: /may not be an MCP server/,
   },
   {
     name: 'a command that is not on the PATH',
@@ -141,7 +141,7 @@ const causes: readonly {
       chmodSync(file, 0o644);
       return { command: file };
     },
-    message: /^Backend process cannot be started: the command may not be executed$/,
+    message: /^Backend process cannot be started: no permission to execute the command$/,
     cause: /EACCES/,
     cure: /executable/,
   },
@@ -149,7 +149,7 @@ const causes: readonly {
     name: 'a working directory that does not exist',
     backend: async () => ({ command: process.execPath, args: ['--version'], cwd: '/no/such/place' }),
     message: /^Backend process cannot be started: its working directory does not exist$/,
-    cause: /`cwd` \/no\/such\/place is no directory/,
+    cause: /`cwd` \/no\/such\/place is not a directory/,
     cure: /correct `cwd`/,
   },
   {
@@ -159,14 +159,14 @@ const causes: readonly {
       args: ['-e', 'console.error("first\\nno module named x; TOKEN=abc, hunter2-hunter2"); process.exit(7)'],
       env: { PASSWORD: 'hunter2-hunter2' },
     }),
-    message: /^Backend process ended without an answer \(exit code 7\)$/,
+    message: /^Backend process ended without a response \(exit code 7\)$/,
     cause: /^last on stderr: first \| no module named x; TOKEN=\*\*\*, \*\*\*$/,
     cure: /in a terminal/,
   },
   {
     name: 'a signal',
     backend: async () => ({ command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] }),
-    message: /^Backend process ended without an answer \(ended by SIGKILL\)$/,
+    message: /^Backend process ended without a response \(ended by SIGKILL\)$/,
     cause: /^nothing on stderr$/,
     cure: /in a terminal/,
   },

@@ -56,7 +56,7 @@ describe('an `mcpServers` file', verifies('gateway:config:mcp-servers'), () => {
 });
 
 describe('`bascule.yaml`', verifies('gateway:config:yaml'), () => {
-  it('says what is served where, to whom and within which limits', async () => {
+  it('describes what is served where, to whom and within which limits', async () => {
     const [older, newer] = [await legacyBackend(called), await modernBackend(called)];
     const yaml = `
 # A comment, which JSON does not have.
@@ -100,14 +100,14 @@ log:
     expect(program.stderr).toBe('');
   });
 
-  it('says the same as an `mcpServers` file, but for what a server may demand of whoever keeps such files', async () => {
+  it('describes the same as an `mcpServers` file, except for requirements that such files cannot express', async () => {
     const { url: address } = await modernBackend(called);
     const json = { mcpServers: { b: { url: address, headers: { 'X-A': '1' } }, c: { command: 'c', args: ['1'] } } };
     const yaml = `backends: { b: { url: "${address}", headers: { X-A: 1 } }, c: { command: c, args: [1] } }`;
     const files = { 'mcp.json': JSON.stringify(json), 'bascule.yaml': yaml };
     const said = await Promise.all(Object.keys(files).map((name) => run(['config', 'check', name], { files })));
     const [first, second] = said.map(({ stdout }) => stdout.replace(/^ {2}\S+\.(?:json|yaml)$/m, ''));
-    expect(first?.replaceAll(/^ +(?:OAuth where it is demanded|what is kept): .*\n/gm, '')).toBe(second);
+    expect(first?.replaceAll(/^ +(?:OAuth if the backend requires it|stored records): .*\n/gm, '')).toBe(second);
     expect(first).toContain(`  b: ${address} (`);
   });
 });
@@ -221,7 +221,7 @@ describe('a file that is wrong', () => {
     { name: 'keys and values', source: brokenYaml },
     { name: 'no YAML', source: 'backends: {\n' },
     { name: 'an address that others can reach', source: 'listen: { host: 0.0.0.0 }\nbackends: {}\n' },
-  ])('is refused in the same words by everybody: $name', verifies('gateway:config:check'), async ({ source }) => {
+  ])('is rejected with the same text by every command: $name', verifies('gateway:config:check'), async ({ source }) => {
     const files = { 'bascule.yaml': source };
     const served = await run(['serve', '--port', '0'], { files });
     expect(served.stderr).toMatch(/^bascule\.yaml:\d+:\d+: /);
@@ -233,7 +233,7 @@ describe('a file that is wrong', () => {
 });
 
 describe('`bascule config check`', verifies('gateway:config:check'), () => {
-  it('says what was understood, keeps secrets to itself, and starts nothing', async () => {
+  it('prints the config summary, shows no secret, and starts nothing', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bascule-check-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const started = join(folder, 'started');
@@ -248,7 +248,7 @@ limits: { drainMs: 1s }
     const files = { 'bascule.yaml': yaml };
     const { exit, stdout, stderr } = await run(['config', 'check'], { files });
     expect({ exit, stderr }).toEqual({ exit: { code: 0, signal: null }, stderr: '' });
-    expect(stdout).toContain('note: backend `off` is disabled and left out\n');
+    expect(stdout).toContain('note: backend `off` is disabled and is ignored\n');
     expect(stdout).toContain('  local: touch (1 argument, 1 environment variable, ');
     expect(stdout).toContain(`  remote: ${backend.url}?... (`);
     expect(stdout).toContain('  /servers/remote/mcp: remote\n');

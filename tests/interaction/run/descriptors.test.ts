@@ -24,7 +24,7 @@ async function statusOf(url: string, call: Call): Promise<number> {
 }
 
 it(
-  'clients that open connections until none is left get 503, while health paths answer and backends are reached',
+  'clients that use up all connections get 503, while health paths answer and backends are reached',
   verifies('gateway:run:descriptors-reserved'),
   async () => {
     const backend = await modernBackend({

@@ -1,7 +1,7 @@
 /** Backends that lead back to the gateway over other gateways, and gateways that start themselves. */
 import { describe, expect, inject, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { doorTo } from '../backend/door.ts';
+import { breakable } from '../backend/breakable-backend.ts';
 import { open, send, until } from '../harness/client.ts';
 import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 import { startGateway, type TestGateway } from '../harness/gateway.ts';
@@ -36,7 +36,10 @@ async function server(): Promise<object> {
   return { url };
 }
 
-/** A gateway for each place, each with a server of its own and the next gateway as backends; the last one leads to the first. */
+/**
+ * A gateway for each place, each with a server of its own and the next gateway as backends; the last one leads to the
+ * first.
+ */
 async function ring(size: number, way: Way): Promise<readonly TestGateway[]> {
   const good = await server();
   const gateways: TestGateway[] = [];
@@ -87,7 +90,7 @@ describe('gateways that are backends of each other', verifies('gateway:run:not-i
       `are %i: one backend is down with cause and cure, the rest is served (${way.name})`,
       async (size) => {
         const gateway = await broken(await ring(size, way));
-        expect(failureOf(gateway).cure).toMatch(/take one of them out of the config/);
+        expect(failureOf(gateway).cure).toMatch(/remove one of them from the config/);
         const refused = (await send(gateway.url('next'), { body: initialize() })).json();
         expect(refused.error).toMatchObject({
           message: expect.stringMatching(leadsBack),
@@ -123,14 +126,14 @@ describe('gateways that are backends of each other', verifies('gateway:run:not-i
   });
 });
 
-describe('the header by which gateways tell each other', verifies('gateway:run:not-its-own-backend'), () => {
+describe('the header by which gateways detect loops', verifies('gateway:run:not-its-own-backend'), () => {
   const id = 'x'.repeat(32);
   const openings = [
     { name: 'server/discover', call: modern({ method: 'server/discover' }) },
     { name: 'initialize', call: { body: initialize() } },
   ];
 
-  it.each(openings)('is in the answer to $name of a gateway, and of nobody else', async ({ call }) => {
+  it.each(openings)('is in the response to $name of a gateway, and of no other server', async ({ call }) => {
     const gateway = await startGateway({ limits, backends: { good: await server() } });
     const answer = async (via: object) =>
       (await send(gateway.url(), { ...call, headers: { ...call.headers, ...via } })).headers['bascule-via'];
@@ -154,7 +157,7 @@ describe('the header by which gateways tell each other', verifies('gateway:run:n
     expect((await send(gateway.url(), call)).headers).not.toHaveProperty('bascule-via');
   });
 
-  it('is on the HTTP+SSE stream of a gateway, and of nobody else', async () => {
+  it('is on the HTTP+SSE stream of a gateway, and of no other server', async () => {
     const gateway = await startGateway({ limits, backends: { good: await server() } });
     const headersFor = async (via: object) => {
       const stream = await open(`${gateway.origin}/sse`, { method: 'GET', headers: { ...via } });
@@ -169,7 +172,7 @@ describe('a backend over HTTP+SSE that leads straight back', verifies('gateway:r
   it('is down with a named cause', async () => {
     const good = await server();
     const gateway = await startGateway({ limits, backends: { good } });
-    const around = await doorTo({ url: gateway.origin } as ScriptedBackend);
+    const around = await breakable({ url: gateway.origin } as ScriptedBackend);
     const { origin } = new URL(around.url);
     gateway.reload({ limits, backends: { good, next: { url: `${origin}/sse`, transport: 'sse' } } });
     lookAt(gateway);
@@ -182,7 +185,7 @@ describe('a gateway that is started by a gateway', verifies('gateway:run:not-its
   const link = (letter: string) => `${letter.repeat(32)}:${'0'.repeat(32)}`;
 
   it.each(['stdio', 'serve'])(
-    'with the same config refuses to start, and the log of the outer says why (%s)',
+    'with the same config refuses to start, and the log of the outer gateway says why (%s)',
     async (command) => {
       const self = gatewayOn(command, './bascule.yaml');
       const { program } = await serve(
@@ -193,17 +196,17 @@ describe('a gateway that is started by a gateway', verifies('gateway:run:not-its
       const line = program.stderr.split('\n').find((text) => text.includes('backend down')) ?? '';
       expect(JSON.parse(line)).toMatchObject({
         backend: 'self',
-        cause: expect.stringMatching(/already served by a gateway that started this process.*Take the backend/),
+        cause: expect.stringMatching(/already served by a gateway that started this process.*Remove the backend/),
       });
     },
   );
 
-  it('is refused below eight others, in one line', async () => {
+  it('is rejected below eight others, in one line', async () => {
     const env = { BASCULE_VIA: [...'abcdefgh'].map(link).join(',') };
     const { exit, stdout, stderr } = await run(['stdio'], { env });
     expect(exit.code).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/^8 gateways have started each other.*take it out of its config.*\n$/);
+    expect(stderr).toMatch(/^8 gateways have started each other.*remove it from its config.*\n$/);
   });
 
   it('with another config is served', async () => {

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { doorTo } from '../backend/door.ts';
+import { breakable } from '../backend/breakable-backend.ts';
 import { send } from '../harness/client.ts';
 import { initialize, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
@@ -33,7 +33,7 @@ const everywhere = { listen: { port: PORT, host: '0.0.0.0', openToNetwork: true 
 const behindProxy = {
   identity: { publicUrl: 'https://mcp.example.com', keys: { file: 'keys.json' } },
 };
-const note = 'backend `self` is the address of this gateway itself and is left out';
+const note = 'backend `self` is this gateway itself and is ignored';
 
 describe("the gateway's own address in its config", verifies('gateway:run:not-its-own-backend'), () => {
   const ours: readonly { url: string; more?: object }[] = [
@@ -80,7 +80,7 @@ describe("the gateway's own address in its config", verifies('gateway:run:not-it
     const { port } = new URL(free.url);
     const backends = { self: { url: `http://localhost:${port}/mcp` } };
     const program = start(['serve', '--port', port], configFile({ backends }));
-    await program.says(/note: backend `self` is the address of this gateway itself and is left out/);
+    await program.says(/note: backend `self` is this gateway itself and is ignored/);
   });
 });
 
@@ -94,7 +94,7 @@ describe(
           turn.result({ resultType: 'complete', tools: [{ name: 'work', inputSchema: { type: 'object' } }], ttlMs: 0 }),
       });
       const gateway = await startGateway({ backends: { good: { url: good.url } } });
-      const around = await doorTo({ ...good, url: gateway.origin });
+      const around = await breakable({ ...good, url: gateway.origin });
       gateway.reload({ backends: { good: { url: good.url }, around: { url: around.url } } });
       const refused = (await send(gateway.url('around'), { body: initialize() })).json();
       expect(refused.error).toMatchObject({

@@ -49,7 +49,7 @@ describe('the start', verifies('gateway:serve:banner'), () => {
     expect(JSON.parse(cursor)).toEqual({ mcpServers: { bascule: { url } } });
   });
 
-  it('says the same at `/readyz`, and which config is in force', async () => {
+  it('reports the same at `/readyz`, and which config is in force', async () => {
     const backend = await modernBackend({ 'tools/list': (turn) => turn.result({ resultType: 'complete', tools: [] }) });
     const { program, url } = await serve([], configFile({ backends: { b: { url: backend.url } } }));
     await program.says(/^ {2}b {2}ready: modern/m);
@@ -61,26 +61,26 @@ describe('the start', verifies('gateway:serve:banner'), () => {
   });
 });
 
-describe('where it listens', verifies('gateway:serve:loopback-only'), () => {
-  const exposed = 'others could reach this address, and nobody would ask who they are\n';
+describe('the listen address', verifies('gateway:serve:loopback-only'), () => {
+  const exposed = 'this address can be reached from the network, and the gateway requires no authentication\n';
   const config = (listen: object) => configFile({ listen, backends: {} });
 
   it.each(['0.0.0.0', '::', '10.1.2.3', 'gateway.example', '127.0.0.1.evil.example'])(
-    'is not %s, without leave',
+    'is not %s, without an explicit flag',
     async (host) => {
       const [named, told] = await Promise.all([
         run(['serve', '--port', '0', '--host', host]),
         run(['serve', '--port', '0'], config({ host })),
       ]);
       expect(named.stderr).toContain(`command line: ${exposed}`);
-      expect(told.stderr).toMatch(/^bascule\.yaml:1:\d+: others could reach this address/);
+      expect(told.stderr).toMatch(/^bascule\.yaml:1:\d+: this address can be reached from the network/);
       for (const { exit, stdout } of [named, told]) {
         expect({ exit, stdout }).toEqual({ exit: { code: 1, signal: null }, stdout: '' });
       }
     },
   );
 
-  it('may be anywhere with leave', async () => {
+  it('may be any address with the flag', async () => {
     const byFlag = start(['serve', '--port', '0', '--host', '0.0.0.0', '--open-to-network'], config({}));
     const byFile = start(['serve', '--port', '0'], config({ host: '0.0.0.0', openToNetwork: true }));
     for (const program of [byFlag, byFile]) {
@@ -103,11 +103,11 @@ describe('where it listens', verifies('gateway:serve:loopback-only'), () => {
     expect(refused).toBe(true);
   });
 
-  it('is told apart from a place that is taken', async () => {
+  it('is distinguished from a port that is in use', async () => {
     const { origin } = await serve([], config({}));
     const second = await run(['serve', '--port', new URL(origin).port], config({}));
     expect(second.exit).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toContain('something else listens there already; choose another with --port');
+    expect(second.stderr).toContain('another process is listening there; choose another port with --port');
   });
 });
 

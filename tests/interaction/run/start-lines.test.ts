@@ -1,4 +1,6 @@
-/** What a person and a log collector see of the start: addresses that work, keys that are needed, states of backends. */
+/**
+ * What a person and a log collector see of the start: addresses that work, keys that are needed, states of backends.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { until } from '../harness/client.ts';
@@ -23,7 +25,7 @@ describe('the start-up lines', verifies('gateway:serve:banner'), () => {
     const said = program.stdout;
     expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(said).toContain(`  https://gateway.example/mcp  (listening on ${origin})\n`);
-    expect(said).toContain('`bascule key new <name>` makes one');
+    expect(said).toContain('`bascule key new <name>` creates one');
     expect(said).toContain(
       'claude mcp add --transport http bascule https://gateway.example/mcp --header "Authorization: Bearer <key>"\n',
     );
@@ -34,7 +36,7 @@ describe('the start-up lines', verifies('gateway:serve:banner'), () => {
 });
 
 describe('the log', () => {
-  it('tells of backends that start, are ready and are down', verifies('gateway:log:backend-states'), async () => {
+  it('reports backends that start, are ready and are down', verifies('gateway:log:backend-states'), async () => {
     const backend = await modernBackend();
     const backends = { good: { url: backend.url }, bad: { url: 'http://127.0.0.1:1/mcp' } };
     const { program } = await serve([], configFile({ backends }));
@@ -48,7 +50,7 @@ describe('the log', () => {
   });
 
   it(
-    'has what a server writes on stderr at debug, and its last lines when it ends',
+    'contains the stderr of a server at debug, and its last lines when it exits',
     verifies('gateway:log:backend-states', 'gateway:backend:stderr-limited'),
     async () => {
       const { command, args } = await modernProcess({
@@ -69,7 +71,7 @@ describe('the log', () => {
     },
   );
 
-  it('is text on every line where the config says so', verifies('gateway:log:format'), async () => {
+  it('is text on every line if configured so', verifies('gateway:log:format'), async () => {
     const backend = await modernBackend();
     const { program } = await serve(
       [],

@@ -14,7 +14,7 @@ const work = { name: 'work', arguments: {} };
 const stopping = { code: -32603, message: 'Shutting down', reason: 'shutting_down' };
 
 describe('SIGTERM', verifies('gateway:serve:drain'), () => {
-  it('lets calls finish, and takes no new ones meanwhile', async () => {
+  it('lets calls finish, and accepts no new ones meanwhile', async () => {
     const held = new Held();
     const backend = await modernBackend({ 'tools/call': held.take });
     const { program, url, origin } = await serve([], configFile({ backends: { b: { url: backend.url } } }));
@@ -42,7 +42,7 @@ describe('SIGTERM', verifies('gateway:serve:drain'), () => {
     expect(held.turns).toHaveLength(2);
   });
 
-  it('ends what does not finish in time, in words that its client understands', async () => {
+  it('ends requests that do not finish in time, with an error in the form of the client era', async () => {
     const held = new Held();
     const backend = await modernBackend({
       'tools/call': held.take,
@@ -79,7 +79,7 @@ describe('SIGTERM', verifies('gateway:serve:drain'), () => {
     expect(await program.end()).toEqual({ code: 0, signal: null });
   });
 
-  it('ends the children, and those who do not go are made to', async () => {
+  it('ends the child processes, with SIGKILL if necessary', async () => {
     const [docile, stubborn] = [
       await legacyProcess({ 'tools/call': (turn) => turn.result(text('done')) }),
       await legacyProcess({}, { manners: ['stays', 'ignores-sigterm'] }),
@@ -97,7 +97,7 @@ describe('SIGTERM', verifies('gateway:serve:drain'), () => {
     expect(stubborn.processes.some(({ told }) => told.includes('SIGTERM'))).toBe(true);
   });
 
-  it('that comes twice ends it at once', async () => {
+  it('that is sent twice ends the program immediately', async () => {
     const held = new Held();
     const backend = await modernBackend({ 'tools/call': held.take });
     const { program, url } = await serve([], configFile({ backends: { b: { url: backend.url } } }));

@@ -1,4 +1,6 @@
-/** What the program needs of the machine it runs on: who may write its files, where its state goes, what commands exist. */
+/**
+ * What the program needs of the machine it runs on: who may write its files, where its state goes, what commands exist.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +35,7 @@ describe.runIf(posix)('a file that every user may write', verifies('gateway:conf
     const file = fileWith('backends: {}', 0o666);
     const { exit, stderr } = await run([...command.split(' '), file]);
     expect(exit.code).toBe(1);
-    expect(stderr).toContain('writable by every user: close it with chmod o-w');
+    expect(stderr).toContain('writable by every user: remove that permission with chmod o-w');
   });
 
   it('is refused as a secret that the config includes', async () => {
@@ -45,7 +47,7 @@ describe.runIf(posix)('a file that every user may write', verifies('gateway:conf
     expect(stderr).not.toContain('a-secret');
   });
 
-  it('lets nobody in as a key file, and is named in the log', async () => {
+  it('authenticates no one as a key file, and is named in the log', async () => {
     const file = join(folder(), 'keys.json');
     const key = (await run(['key', 'new', 'ann', '--file', file])).stdout.trim();
     chmodSync(file, 0o666);
@@ -69,7 +71,7 @@ describe('`config check` on this machine', verifies('gateway:config:surroundings
     return warnings(checked);
   };
 
-  it('warns of an audit file that cannot be written, and of rules about callers who cannot come', async () => {
+  it('warns of an audit file that cannot be written, and of rules about callers who cannot authenticate', async () => {
     const [dir, file] = [folder(), join(folder(), 'missing', 'audit.jsonl')];
     const backends = { b: { url: 'http://127.0.0.1:1/mcp' } };
     const rules = [
@@ -136,7 +138,7 @@ describe.runIf(existsSync('/proc/self'))(
   verifies('gateway:store:named-errors'),
   () => {
     it.each(['/proc/nowhere/state', '/proc/self/fd/999/state', '/dev/null/state'])(
-      '%s ends the start by name',
+      '%s fails the start by name',
       async (dir) => {
         const users = join(folder(), 'users.json');
         const config = {
@@ -147,7 +149,7 @@ describe.runIf(existsSync('/proc/self'))(
         const { exit, stderr } = await run(['serve', '--port', '0'], configFile(config));
         expect(exit.signal).toBeNull();
         expect(exit.code).toBe(1);
-        expect(stderr).toContain(`${dir} cannot be made`);
+        expect(stderr).toContain(`${dir} cannot be created`);
       },
     );
   },

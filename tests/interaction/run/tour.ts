@@ -1,4 +1,7 @@
-/** Every feature of the demo server, as an official client sees it through the gateway. The same tour for both generations of clients. */
+/**
+ * Every feature of the demo server, as an official client sees it through the gateway. The same tour for both
+ * generations of clients.
+ */
 import type { Transport as TransportV2 } from '@modelcontextprotocol/client';
 import { expect, onTestFinished } from 'vitest';
 import * as z from 'zod';
@@ -17,7 +20,7 @@ export interface Tourist {
   call(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Json>;
   /** Asks for log messages from that level on, and has some sent. */
   log(level: string): Promise<Json>;
-  /** Asks to be told of changes. */
+  /** Subscribes to changes. */
   listen(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Starts one of the servers, on a socket here or as a process of the gateway's. Whoever launches it closes it. */
+/** Starts one of the servers, on a socket here or as a process of the gateway's. The caller closes it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

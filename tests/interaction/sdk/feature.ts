@@ -1,4 +1,6 @@
-/** One feature of the protocol, as it is asked of each pair of client and server that does not speak the same revision. */
+/**
+ * One feature of the protocol, as it is asked of each pair of client and server that does not speak the same revision.
+ */
 import type { RequirementId } from '../../requirements/catalogue.ts';
 import type { Backend, Version } from './backends.ts';
 import type { Speaker } from './speakers.ts';

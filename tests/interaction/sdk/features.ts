@@ -1,15 +1,15 @@
 /**
- * What the official SDKs can do together, asked of each pair of client and server that does not speak the same revision.
- * A row is one feature: how a client uses it, and what it then sees. Nothing in it knows on which side of the gateway which
- * era is, except where the eras themselves have different words.
+ * What the official SDKs can do together, asked of each pair of client and server that does not speak the same
+ * revision. A row is one feature: how a client uses it, and what it then sees. Nothing in it knows on which side of the
+ * gateway which era is, except where the eras themselves have different words.
  */
 import { expect } from 'vitest';
 import { everyPage, text } from '../features/samples.ts';
 import { type Json, until } from '../harness/client.ts';
 import { refusal } from '../harness/pairs.ts';
-import { asked } from './asked.ts';
 import type { Backend } from './backends.ts';
 import type { Feature } from './feature.ts';
+import { asked } from './server-requests.ts';
 import { diary, info, instructions, type Order, prompts, readme } from './world.ts';
 
 /** Gives the order again until the outcome is there: it may be early for a stream that is being opened. */

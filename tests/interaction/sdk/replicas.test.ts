@@ -1,7 +1,7 @@
 /**
- * Two gateways, each a process of its own, behind a balancer that sends each request to the next one. What is passed on holds
- * nothing between requests, so that any of them can serve any round. What one of them has to hold is refused by the other in
- * words, and waits for nobody.
+ * Two gateways, each a process of its own, behind a balancer that sends each request to the next one. What is passed on
+ * holds nothing between requests, so that any of them can serve any round. What one of them has to hold is refused by
+ * the other in words, and waits for nobody.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic#statelessness
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -82,7 +82,7 @@ describe('a modern client and a modern server', verifies('gateway:bridge:any-rep
 
 describe('a modern client and a legacy server', () => {
   it(
-    'go on at any gateway where nothing is parked, and the gateways have a key in common',
+    'continue at any gateway if no call is pending, and the gateways share a key',
     verifies('gateway:bridge:any-replica', 'gateway:bridge:url-elicitation'),
     async () => {
       const { balancer, url } = await startReplicas('v1', shared);
@@ -116,7 +116,7 @@ describe('a modern client and a legacy server', () => {
 });
 
 describe('a legacy client', verifies('gateway:legacy:session-404'), () => {
-  it('is told by the gateway that does not hold its session that there is none', async () => {
+  it('gets 404 from a gateway that does not hold its session', async () => {
     const { url, gateways } = await startReplicas('v2', shared);
     const opened = await send(url, { body: initialize() });
     const headers = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
@@ -130,7 +130,7 @@ describe('a legacy client', verifies('gateway:legacy:session-404'), () => {
     expect((await send(gateways[0]?.url('b') ?? '', { body: call, headers })).status).toBe(200);
   });
 
-  it('of the SDK gives up at once', async () => {
+  it('of the SDK fails immediately', async () => {
     const { url } = await startReplicas('v2', shared);
     await expect(connected('v1', url)).rejects.toThrow(/Session not found/);
   });

@@ -97,7 +97,7 @@ function tools(server: McpServer, world: World): void {
 }
 
 function asking(server: McpServer): void {
-  /** The words that came for a form, or none as long as nobody was asked. */
+  /** The input for a form, or none before the elicitation. */
   const given = (responses: Responses, key: string): string | undefined => {
     const view = inputResponse(responses, key);
     if (view.kind !== 'elicit') return undefined;

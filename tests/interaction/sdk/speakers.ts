@@ -1,4 +1,4 @@
-/** The two official clients, in the same words. Each speaks its own era alone. Whoever connects one closes it. */
+/** The two official clients with one interface. Each speaks only its own era. The caller closes them. */
 import {
   Client as ClientV2,
   StreamableHTTPClientTransport as HttpV2,
@@ -97,7 +97,7 @@ async function connectModern(door: Door): Promise<Speaker> {
   });
 }
 
-/** What is asked of it, and told to it. */
+/** The server requests and notifications that it gets. */
 class Base {
   readonly asked: Said[] = [];
   readonly heard: Said[] = [];

@@ -1,9 +1,12 @@
 /**
- * What the two servers of these suites have in common, apart from the SDK that each is written with. A server may run in a
- * process that the gateway started: it tells the test what it saw, and takes orders from it.
+ * What the two servers of these suites have in common, apart from their SDK. A server may run in a process that the
+ * gateway started: it reports facts to the test, and takes orders from it.
  */
 
-/** What a test has a server do. `grow`: one tool more. `update`: that resource has changed. `finish`: calls that wait for it. */
+/**
+ * What a test has a server do. `grow`: one tool more. `update`: that resource has changed. `finish`: calls that wait
+ * for it.
+ */
 export type Order = { readonly kind: 'grow' | 'finish' } | { readonly kind: 'update'; readonly uri: string };
 
 /** What a server saw, and no client can see. */
@@ -14,9 +17,9 @@ export type Fact =
 export interface World {
   /** Whether the order to grow was given, to this instance or to one before it. */
   grown: boolean;
-  /** Whether somebody was sent to the address that comes first. */
+  /** Whether the URL elicitation was sent. */
   visited: boolean;
-  /** Calls that finish when they are told to. */
+  /** Calls that finish on an order. */
   readonly unfinished: Set<() => void>;
   tell(fact: Fact): void;
 }

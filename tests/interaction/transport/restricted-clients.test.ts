@@ -1,4 +1,7 @@
-/** Streamable HTTP towards clients that cannot be told everything: those that read JSON alone, that cancelled, or that have no session. */
+/**
+ * Streamable HTTP towards clients that cannot be told everything: those that read JSON alone, that cancelled, or that
+ * have no session.
+ */
 import { describe, expect, it } from 'vitest';
 import { diverges, verifies } from '../../requirements/verifies.ts';
 import { messagesOf, said } from '../backend/setup.ts';
@@ -64,7 +67,7 @@ describe('a client that accepts JSON alone', () => {
   const capabilities = { elicitation: {} };
 
   it(
-    'cannot be asked in the middle of its call: the question fails at once, and notifications are dropped',
+    'can get no server request in its call: the request fails at once, and notifications are dropped',
     verifies('transport:streamable-http:json-response-restrictions'),
     async () => {
       const { url, backend } = await behindLegacy(asking(new Held()));
@@ -78,7 +81,7 @@ describe('a client that accepts JSON alone', () => {
   );
 
   it(
-    'is asked on its GET stream where it has one',
+    'gets server requests on its GET stream if it has one',
     verifies('transport:streamable-http:json-response-restrictions'),
     async () => {
       const { url } = await behindLegacy(asking(new Held()));
@@ -106,7 +109,7 @@ describe('the POST of a cancelled request', diverges('transport:streamable-http:
     expect({ status: stream.status, said: messagesOf(stream) }).toEqual({ status: 200, said: [] });
   });
 
-  it('is an empty stream where nothing was sent yet', async () => {
+  it('is an empty stream if nothing was sent yet', async () => {
     const held = new Held();
     const { url } = await behindLegacy({ 'tools/call': held.take });
     const client = await connectLegacy(url);
@@ -131,7 +134,7 @@ describe('the POST of a cancelled request', diverges('transport:streamable-http:
 
 describe('requests without a session', () => {
   it(
-    'are served in the modern era, and no session id is given out',
+    'are served in the modern era, without a session id',
     verifies('transport:streamable-http:stateless'),
     async () => {
       const { url } = await behindModern({
@@ -159,7 +162,7 @@ describe('requests without a session', () => {
   );
 
   it(
-    'cannot be asked: the backend is refused, and nothing hangs',
+    'can get no server request: the backend gets an error, and nothing hangs',
     verifies('transport:streamable-http:stateless-restrictions'),
     async () => {
       const codes: number[] = [];

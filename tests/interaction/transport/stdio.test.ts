@@ -75,9 +75,9 @@ describe('a stdio client and a stdio backend', verifies('transport:stdio'), () =
   });
 });
 
-describe('on stdout', () => {
+describe('stdout', () => {
   it.each(eras)(
-    'stands nothing but messages, one on each line, %s',
+    'contains only messages, one on each line, %s',
     verifies('transport:stdio:stream-purity', 'transport:stdio:no-embedded-newlines'),
     async (era) => {
       const launch = era === 'legacy' ? legacyProcess : modernProcess;
@@ -108,7 +108,7 @@ describe('on stdout', () => {
   );
 
   it(
-    'a message that an HTTP backend spread over several lines is one line',
+    'a message that an HTTP backend formatted over several lines is one line',
     verifies('transport:stdio:no-embedded-newlines'),
     async () => {
       const backend = await legacyBackend({

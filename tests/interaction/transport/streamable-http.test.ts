@@ -54,8 +54,8 @@ describe('a session', verifies('transport:streamable-http:stateful'), () => {
   });
 });
 
-describe('what a call says', verifies('transport:streamable-http:notifications'), () => {
-  it.each(eras)('arrives in order on the stream of its own request, and nowhere else, %s', async (era) => {
+describe('the messages of a call', verifies('transport:streamable-http:notifications'), () => {
+  it.each(eras)('arrive in order on the stream of its own request, and nowhere else, %s', async (era) => {
     const held = new Held();
     const { url } = await (era === 'legacy' ? behindLegacy : behindModern)({
       'tools/call': held.take,
@@ -97,7 +97,7 @@ describe('what a call says', verifies('transport:streamable-http:notifications')
   });
 });
 
-describe('what belongs to no call', verifies('transport:streamable-http:unrelated-messages'), () => {
+describe('messages without a call', verifies('transport:streamable-http:unrelated-messages'), () => {
   it('goes to the GET stream of the client, in order, and not to the stream of a call that runs', async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
@@ -120,7 +120,7 @@ describe('what belongs to no call', verifies('transport:streamable-http:unrelate
   });
 });
 
-describe('an ask', verifies('transport:streamable-http:server-to-client'), () => {
+describe('a server request', verifies('transport:streamable-http:server-to-client'), () => {
   it('goes out on the stream of the call, and its answer comes back in a POST of its own', async () => {
     const held = new Held();
     const { url, backend } = await behindLegacy({ 'tools/call': held.take });
@@ -161,10 +161,10 @@ describe('an ask', verifies('transport:streamable-http:server-to-client'), () =>
   });
 });
 
-describe('a client that comes back', verifies('transport:streamable-http:resumability'), () => {
+describe('a client that reconnects', verifies('transport:streamable-http:resumability'), () => {
   const lastId = ({ events }: OpenAnswer) => events.findLast(({ id }) => id !== undefined)?.id ?? '';
 
-  it('with Last-Event-ID gets what it missed of a call, once and in order, and then the end', async () => {
+  it('with Last-Event-ID gets the missed messages of a call, once and in order, and then the end', async () => {
     const held = new Held();
     const { url } = await behindLegacy({ 'tools/call': held.take }, { limits: streaming });
     const client = await connectLegacy(url);
@@ -184,7 +184,7 @@ describe('a client that comes back', verifies('transport:streamable-http:resumab
     expect(messagesOf(late)).toEqual(messagesOf(back));
   });
 
-  it('gets what it missed of its GET stream', async () => {
+  it('gets the missed messages of its GET stream', async () => {
     const { url, backend } = await behindLegacy();
     const client = await connectLegacy(url);
     const first = await client.listen();
@@ -202,7 +202,7 @@ describe('a client that comes back', verifies('transport:streamable-http:resumab
 });
 
 describe('a foreign Origin', verifies('transport:streamable-http:origin-validation'), () => {
-  it('is 403 before the session is looked up, whatever the method', async () => {
+  it('is 403 before the session is looked up, for every method', async () => {
     const { url, backend } = await behindLegacy(echo);
     const client = await connectLegacy(url);
     // Whatever the beginning of the session causes has happened.

@@ -1,4 +1,7 @@
-/** The walking path: one tool call through every room in each of the four era pairs, and one elicitation across the eras each way. */
+/**
+ * The walking path: one tool call through every room in each of the four era pairs, and one elicitation across the eras
+ * each way.
+ */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';

@@ -1,4 +1,7 @@
-/** mcp-remote, which connects a client that has only stdio to an HTTP server. The client is the official SDK's, version 1. */
+/**
+ * mcp-remote, which connects a client that has only stdio to an HTTP server. The client is the official SDK's, version
+ * 1.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

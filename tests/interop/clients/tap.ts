@@ -1,6 +1,6 @@
 /**
- * Listens in on a connected transport of either TypeScript SDK: what the server really sent, with every member. (Both SDKs
- * drop progress that arrives together with the result, so their callbacks would not do.)
+ * Listens in on a connected transport of either TypeScript SDK: what the server really sent, with every member. (Both
+ * SDKs drop progress that arrives together with the result, so their callbacks would not do.)
  */
 import type { Heard } from '../job.ts';
 

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('an authorization server that fails', verifies('gateway:credentials:left-alone'), () => {
-  it('is left alone after three failures in a row, for a minute, with the failure kept', async () => {
+  it('gets no request for a minute after three failures in a row, and calls get the last failure', async () => {
     world.issuer.site.pages.set(world.issuer.metadataPath, () => ({ status: 500 }));
     const credentials = world.start();
     for (let round = 0; round < 3; round += 1) {
@@ -41,7 +41,7 @@ describe('an authorization server that fails', verifies('gateway:credentials:lef
     expect((await presenter?.headers())?.authorization).toMatch(/^Bearer access-/);
   });
 
-  it('whose consents nobody gives is not a failure', async () => {
+  it('whose consents are not given is not a failure', async () => {
     const credentials = world.start();
     for (let round = 0; round < 10; round += 1) {
       expect((await world.firstRefusal(credentials)).reason).toBe('consent_needed');
@@ -50,7 +50,7 @@ describe('an authorization server that fails', verifies('gateway:credentials:lef
 });
 
 describe('a consent that is not given yet', verifies('gateway:credentials:left-alone'), () => {
-  it('for more scopes leaves what is in hand to all other calls, however often it is asked for', async () => {
+  it('for more scopes leaves the current token to all other calls, however often it is requested', async () => {
     world.backend.scope = 'read';
     const credentials = world.start();
     const first = await world.connect(credentials);
@@ -63,7 +63,7 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
     }
   });
 
-  it('in place of a grant that was revoked is asked for as often as somebody calls', async () => {
+  it('in place of a revoked grant is requested with each call', async () => {
     world.issuer.givesRefreshTokens = false;
     const credentials = world.start();
     const first = await world.connect(credentials);
@@ -74,7 +74,7 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
     }
   });
 
-  it('ends the time that a backend is left alone for, once it is given', async () => {
+  it('ends the backoff of the backend once it is given', async () => {
     const credentials = world.start();
     const link = await world.firstRefusal(credentials);
     world.time.move(20_000);
@@ -87,15 +87,15 @@ describe('a consent that is not given yet', verifies('gateway:credentials:left-a
   });
 });
 
-describe('answers of a token endpoint that are none', () => {
+describe('invalid responses of a token endpoint', () => {
   const answers = [
     { name: 'a token for other hands', body: { access_token: 'x', token_type: 'DPoP' } },
     { name: 'a token of no type', body: { access_token: 'x' } },
-    { name: 'a type that nobody knows', body: { access_token: 'x', token_type: 'mac' } },
+    { name: 'an unknown token type', body: { access_token: 'x', token_type: 'mac' } },
     { name: 'a token that would break a header', body: { access_token: 'x\r\nX-Admin: 1', token_type: 'Bearer' } },
     { name: 'a token that no header can hold', body: { access_token: 'x'.repeat(20_000), token_type: 'Bearer' } },
     { name: 'an empty token', body: { access_token: '', token_type: 'Bearer' } },
-    { name: 'a lifetime that is none', body: { access_token: 'x', token_type: 'Bearer', expires_in: 'soon' } },
+    { name: 'an invalid lifetime', body: { access_token: 'x', token_type: 'Bearer', expires_in: 'soon' } },
     { name: 'a negative lifetime', body: { access_token: 'x', token_type: 'Bearer', expires_in: -1 } },
     { name: 'a list', body: [] },
     { name: 'no JSON', body: 'access_token=x' },

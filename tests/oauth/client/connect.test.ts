@@ -1,6 +1,6 @@
 /** From a backend's first refusal to a token in hand. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { consentOf } from '../../../src/oauth/client/consents.ts';
+import { consentOf } from '../../../src/oauth/client/consent-store.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { alice, bob, failureOf, World } from './support.ts';
 
@@ -10,8 +10,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('a backend that wants a person’s consent', () => {
-  it('is presented nothing at first, and a token once somebody agreed', async () => {
+describe('a backend that requires consent of a user', () => {
+  it('gets no credentials at first, and a token once the user consented', async () => {
     const credentials = world.start();
     const presenter = credentials.credentialProviderFor('files', alice);
     expect(await presenter?.headers()).toEqual({});
@@ -49,19 +49,23 @@ describe('a backend that wants a person’s consent', () => {
     },
   );
 
-  it('asks one person once, however many calls are refused', verifies('client-auth:401-triggers-flow'), async () => {
-    const credentials = world.start();
-    const presenter = credentials.credentialProviderFor('files', alice);
-    const failures = await Promise.all(
-      Array.from({ length: 100 }, () => failureOf(presenter?.refused(world.refusal({})))),
-    );
-    expect(new Set(failures.map(({ data }) => data?.elicitationId)).size).toBe(1);
-    expect(world.issuer.site.asked('/register')).toHaveLength(1);
-    expect(world.backend.site.log).toHaveLength(1);
-  });
+  it(
+    'requests consent of one user once, however many calls are rejected',
+    verifies('client-auth:401-triggers-flow'),
+    async () => {
+      const credentials = world.start();
+      const presenter = credentials.credentialProviderFor('files', alice);
+      const failures = await Promise.all(
+        Array.from({ length: 100 }, () => failureOf(presenter?.refused(world.refusal({})))),
+      );
+      expect(new Set(failures.map(({ data }) => data?.elicitationId)).size).toBe(1);
+      expect(world.issuer.site.asked('/register')).toHaveLength(1);
+      expect(world.backend.site.log).toHaveLength(1);
+    },
+  );
 
   it(
-    'goes on after a restart in the middle of the flow, and after one between login and use',
+    'continues after a restart in the middle of the flow, and after one between login and use',
     verifies('gateway:credentials:restart'),
     async () => {
       const before = world.start();

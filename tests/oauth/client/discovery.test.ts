@@ -12,7 +12,7 @@ afterEach(() => world.close());
 const path = '/.well-known/oauth-protected-resource/mcp';
 const root = '/.well-known/oauth-protected-resource';
 
-describe('where a backend’s metadata is looked for', verifies('client-auth:prm-discovery:fallback-order'), () => {
+describe('the metadata of a backend is looked up', verifies('client-auth:prm-discovery:fallback-order'), () => {
   const places = [
     { name: 'where the challenge says, and nowhere else', at: '/elsewhere', named: true, asked: ['/elsewhere'] },
     { name: 'under the path of the endpoint', at: path, named: false, asked: [path] },
@@ -47,7 +47,7 @@ describe('a backend without metadata', verifies('client-auth:prm-discovery:no-pr
     expect(site.paths).toEqual([path, root, '/.well-known/oauth-authorization-server']);
   });
 
-  it('goes by the endpoints of 2025-03-26 where there is no document at all', async () => {
+  it('uses the endpoints of 2025-03-26 if there is no document at all', async () => {
     world.backend.metadataPath = undefined;
     for (const page of ['/register', '/authorize', '/token']) {
       const answer = world.issuer.site.pages.get(page);
@@ -59,7 +59,7 @@ describe('a backend without metadata', verifies('client-auth:prm-discovery:no-pr
   });
 });
 
-describe('where an authorization server’s metadata is looked for', () => {
+describe('the metadata of an authorization server is looked up', () => {
   const tenant = [
     '/.well-known/oauth-authorization-server/tenant',
     '/.well-known/openid-configuration/tenant',
@@ -138,8 +138,8 @@ const badServers: readonly Bad[] = [
   {
     name: 'has an authorization endpoint that is none',
     reason: 'authorization_untrusted',
-    message: /is not https, and must not be asked$/,
-    cure: /have https addresses/,
+    message: /does not use https, so the gateway does not connect to it$/,
+    cure: /use https at the authorization server/,
     break: ({ issuer }) => {
       issuer.metadata = { authorization_endpoint: 'javascript:alert(1)' };
     },
@@ -147,8 +147,8 @@ const badServers: readonly Bad[] = [
   {
     name: 'has a token endpoint over plain http',
     reason: 'authorization_untrusted',
-    message: /is not https, and must not be asked$/,
-    cure: /have https addresses/,
+    message: /does not use https, so the gateway does not connect to it$/,
+    cure: /use https at the authorization server/,
     break: ({ issuer }) => {
       issuer.metadata = { token_endpoint: 'http://login.example/token' };
     },
@@ -231,7 +231,7 @@ const badResources: readonly Bad[] = [
   {
     name: 'names one that must not be asked',
     reason: 'authorization_untrusted',
-    message: /169\.254\.169\.254.*must not be asked$/,
+    message: /169\.254\.169\.254.*the gateway does not connect to it$/,
     cure: /auth\.authorizationServers/,
     break: ({ backend }) => {
       backend.metadata = { authorization_servers: ['https://169.254.169.254'] };
@@ -240,8 +240,8 @@ const badResources: readonly Bad[] = [
   {
     name: 'names one over plain http',
     reason: 'authorization_untrusted',
-    message: /is not https, and must not be asked$/,
-    cure: /have https addresses/,
+    message: /does not use https, so the gateway does not connect to it$/,
+    cure: /use https at the authorization server/,
     break: ({ backend }) => {
       backend.metadata = { authorization_servers: ['http://login.example'] };
     },
@@ -254,7 +254,7 @@ const proven = verifies(
   'client-auth:prm-resource-mismatch',
 );
 
-describe('nobody is sent anywhere', proven, () => {
+describe('discovery fails, and no user is redirected', proven, () => {
   it.each([
     ...badServers.map((row) => ({ ...row, name: `by a server whose metadata ${row.name}` })),
     ...badResources.map((row) => ({ ...row, name: `by a backend whose metadata ${row.name}` })),
@@ -280,13 +280,13 @@ describe('client credentials', () => {
 });
 
 describe('a pinned issuer', () => {
-  it('is used, and nothing else that the backend names', async () => {
+  it('is used, and no other issuer that the backend names', async () => {
     const failure = await world.firstRefusal(world.start({ issuer: 'https://login.example' }));
     expect(failure.reason).toBe('client_unregistered');
     expect(world.issuer.site.log).toEqual([]);
   });
 
-  it('is found wherever in the list it stands', async () => {
+  it('is found anywhere in the list', async () => {
     const { issuer } = world.issuer;
     world.backend.metadata = { authorization_servers: ['https://first.example', issuer] };
     expect((await world.firstRefusal(world.start({ issuer }))).reason).toBe('consent_needed');
@@ -321,7 +321,7 @@ describe('another issuer than before', () => {
     },
   );
 
-  it('is told to the operator where the client was registered beforehand', async () => {
+  it('is reported to the operator if the client was registered beforehand', async () => {
     const other = await World.open();
     try {
       const credentials = world.start({ clientId: 'ours', clientSecret: 'hush' });

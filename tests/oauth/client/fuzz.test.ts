@@ -1,4 +1,7 @@
-/** Whatever a backend, its authorization server or a browser says: a named failure, never in, and nobody asked who must not be. */
+/**
+ * Whatever a backend, its authorization server or a browser says: a named failure, never in, and nobody asked who must
+ * not be.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
@@ -16,7 +19,8 @@ let outward: Outward;
 beforeAll(async () => {
   world = await World.open();
   inside = await Site.open();
-  // The guard itself, for a backend that is not on this machine; names lead inside, as a hostile resolver would have it.
+  // The guard itself, for a backend that is not on this machine; names lead inside, as a hostile resolver would have
+  // it.
   outward = createOutwardFetch({ resolve: async () => ['127.0.0.1'], limits: { connectMs: 500 } });
 });
 afterAll(async () => {
@@ -25,7 +29,10 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A backend elsewhere: its own pages are reached by the operator's word, and everything that it names through the guard. */
+/**
+ * A backend elsewhere: its own pages are reached by the operator's word, and everything that it names through the
+ * guard.
+ */
 const remote = 'https://files.example';
 
 function start(pages: (url: URL) => Said): OAuthCredentials {
@@ -105,7 +112,7 @@ describe('a hostile backend', verifies('gateway:credentials:hostile'), () => {
     body: fc.oneof(resource, value, printable),
   });
 
-  it('gets a named failure, whatever its metadata and its challenge say', async () => {
+  it('gets a named failure, whatever its metadata and its challenge contain', async () => {
     const challenge = fc.oneof(
       nasty.map((address) => `Bearer resource_metadata="${address}"`),
       printable,
@@ -127,7 +134,7 @@ describe('a hostile backend', verifies('gateway:credentials:hostile'), () => {
     expect(inside.log).toEqual([]);
   });
 
-  it('cannot have us ask anything inside, by whatever member of whatever document', async () => {
+  it('cannot make us send a request to an internal address, by any member of any document', async () => {
     const port = insidePort();
     const addresses = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0x7f.1', 'name.example'].flatMap(
       (host) => [`http://${host}:${port}/x`, `https://${host}:${port}/x`],
@@ -171,7 +178,7 @@ describe('a hostile backend', verifies('gateway:credentials:hostile'), () => {
 });
 
 describe('a hostile authorization server', verifies('gateway:credentials:hostile'), () => {
-  it('gets a named failure, whatever its metadata, registrations and tokens are', async () => {
+  it('gets a named failure, whatever its metadata, registrations and tokens contain', async () => {
     const local = world.start();
     const members = [
       ...['issuer', 'authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'scopes_supported'],
@@ -219,7 +226,7 @@ describe('a hostile authorization server', verifies('gateway:credentials:hostile
 });
 
 describe('a hostile browser', verifies('gateway:credentials:hostile'), () => {
-  it('never completes a consent, whatever it brings', async () => {
+  it('never completes a consent, whatever it sends', async () => {
     const credentials = world.start();
     const failure = await world.firstRefusal(credentials, { ...alice, key: 'victim' });
     const id = String(failure.data?.elicitationId);

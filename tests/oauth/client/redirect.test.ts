@@ -69,7 +69,7 @@ describe('the issuer in the redirect', verifies('client-auth:authorization-respo
   }
 });
 
-describe('a redirect that is not ours', verifies('client-auth:state:verify'), () => {
+describe('a redirect to another address than ours', verifies('client-auth:state:verify'), () => {
   const foreign: readonly { name: string; change: (parameters: URLSearchParams) => void }[] = [
     { name: 'without a state', change: (parameters) => parameters.delete('state') },
     { name: 'with another state', change: (parameters) => parameters.set('state', 'x.y') },
@@ -93,7 +93,7 @@ describe('a redirect that is not ours', verifies('client-auth:state:verify'), ()
     await credentials.consents.complete(id, brought);
   });
 
-  it('is good for one use, also at once', async () => {
+  it('is valid for one use, also for concurrent ones', async () => {
     const { id, brought } = await begun();
     const tries = await Promise.allSettled(
       Array.from({ length: 10 }, () => credentials.consents.complete(id, brought)),
@@ -104,7 +104,7 @@ describe('a redirect that is not ours', verifies('client-auth:state:verify'), ()
   });
 });
 
-describe('whoever waits for a consent', () => {
+describe('a call that waits for a consent', () => {
   it(
     'learns that it was refused, at another replica too',
     verifies('client-auth:authorize:error-surfaces'),

@@ -74,7 +74,7 @@ describe('an expired token', () => {
     expect(refreshes()).toBe(6);
   });
 
-  it('keeps the refresh token where no new one comes', async () => {
+  it('keeps the refresh token if the response has no new one', async () => {
     const credentials = world.start();
     await world.connect(credentials);
     world.issuer.rotates = false;
@@ -87,7 +87,7 @@ describe('an expired token', () => {
     expect(refreshes()).toBe(2);
   });
 
-  it('without a refresh token is presented no more, and the person is asked again', async () => {
+  it('without a refresh token is not sent any more, and the user has to consent again', async () => {
     world.issuer.givesRefreshTokens = false;
     const credentials = world.start();
     await world.connect(credentials);
@@ -98,7 +98,7 @@ describe('an expired token', () => {
   });
 
   it(
-    'whose grant is over is forgotten, and the registration is kept',
+    'whose grant is revoked is deleted, and the registration is kept',
     verifies('client-auth:invalid-grant-clears-tokens'),
     async () => {
       const credentials = world.start();
@@ -112,7 +112,7 @@ describe('an expired token', () => {
     },
   );
 
-  it('that ends soon serves to its end while nothing better can be had', async () => {
+  it('that expires soon is used to its end while no better one is available', async () => {
     const credentials = world.start();
     const old = await world.connect(credentials);
     world.issuer.tokenAnswer = () => ({ status: 503 });
@@ -142,7 +142,7 @@ describe('a token without an end', () => {
   });
 });
 
-describe('a token that is refused when it is new', () => {
+describe('a token that is rejected when it is new', () => {
   it('is not fetched again', verifies('client-auth:401-after-auth-throws'), async () => {
     const credentials = world.start();
     const fresh = await world.connect(credentials);
@@ -151,7 +151,7 @@ describe('a token that is refused when it is new', () => {
     expect(world.issuer.site.asked('/token')).toHaveLength(1);
   });
 
-  it('though it was refreshed: then a person has to agree again', async () => {
+  it('though it was refreshed: then the user has to consent again', async () => {
     const credentials = world.start();
     const old = await world.connect(credentials);
     world.time.move(120_000);
@@ -164,7 +164,7 @@ describe('a token that is refused when it is new', () => {
 });
 
 describe('a config that changed', () => {
-  it('to another client or issuer has nothing in hand', async () => {
+  it('to another client or issuer has no token', async () => {
     await world.connect(world.start());
     expect(await world.start({ clientId: 'ours' }).credentialProviderFor('files', alice)?.headers()).toEqual({});
     expect(

@@ -26,7 +26,7 @@ describe('the order in which we become a client', () => {
   const ours = { clientId: 'ours' };
   const choices: readonly Choice[] = [
     {
-      name: 'what was registered beforehand',
+      name: 'the client that was registered beforehand',
       auth: ours,
       metadata: takesDocuments,
       settings: https,
@@ -46,13 +46,13 @@ describe('the order in which we become a client', () => {
       clientId: /^https:\/\/pages\.example\/client\.json$/,
     },
     {
-      name: 'a registration, where nobody could fetch the document',
+      name: 'a registration, if the metadata document is not reachable',
       auth: {},
       metadata: takesDocuments,
       clientId: /^client-/,
     },
     {
-      name: 'a registration, where documents are not taken',
+      name: 'a registration, if metadata documents are not supported',
       auth: {},
       metadata: {},
       settings: https,
@@ -70,7 +70,7 @@ describe('the order in which we become a client', () => {
     },
   );
 
-  it('none of them: a named error that says what to do', async () => {
+  it('none of them: a named error with the remedy', async () => {
     world.issuer.metadata = { registration_endpoint: undefined };
     const failure = await world.firstRefusal(world.start());
     expect(failure.reason).toBe('client_unregistered');
@@ -99,7 +99,7 @@ describe('a registration', () => {
     expect(world.issuer.site.asked('/register')).toHaveLength(1);
   });
 
-  it('is made anew after a month, and what the old one got is still refreshed with the old one', async () => {
+  it('is renewed after a month, and tokens of the old one are still refreshed with the old one', async () => {
     const credentials = world.start();
     await world.connect(credentials);
     world.time.move(31 * 24 * 3_600_000);
@@ -113,7 +113,7 @@ describe('a registration', () => {
     expect(refresh?.headers.authorization).toBe(code?.headers.authorization);
   });
 
-  it('that ended is made anew', async () => {
+  it('that expired is renewed', async () => {
     world.issuer.registration = { client_secret_expires_at: Math.floor(Date.now() / 1000) + 3600 };
     await world.connect(world.start());
     world.time.move(3_700_000);
@@ -122,7 +122,7 @@ describe('a registration', () => {
   });
 
   it(
-    'that is refused is told in the server’s own words',
+    'that is rejected is reported with the error of the server',
     verifies('client-auth:dcr:registration-error-surfaces'),
     async () => {
       const body = { error: 'invalid_redirect_uri', error_description: 'Web clients need https' };
@@ -180,7 +180,7 @@ describe('how the client proves itself', verifies('client-auth:token-endpoint-au
   });
 });
 
-describe('a client that the server does not know any more', verifies('client-auth:invalid-client-clears-all'), () => {
+describe('a client that the server has forgotten', verifies('client-auth:invalid-client-clears-all'), () => {
   const unknown = { status: 401, headers: { 'www-authenticate': 'Basic' }, body: { error: 'invalid_client' } };
 
   it('registers anew after its code was refused', async () => {
@@ -194,7 +194,7 @@ describe('a client that the server does not know any more', verifies('client-aut
     expect(world.issuer.site.asked('/register')).toHaveLength(2);
   });
 
-  it('registers anew after its refresh token was refused, and asks again', async () => {
+  it('registers again after its refresh token was rejected, and requests consent again', async () => {
     const credentials = world.start();
     const old = await world.connect(credentials);
     world.issuer.tokenAnswer = () => unknown;

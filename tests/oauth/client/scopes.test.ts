@@ -27,7 +27,7 @@ describe('scopes of a first request', verifies('client-auth:scope-selection:prio
     { name: 'from the resource’s metadata', resource: ['c'], auth: { scopes: ['d'] }, expect: 'c' },
     { name: 'from the config', auth: { scopes: ['d'] }, expect: 'd' },
     { name: 'none, whatever the authorization server offers', offered: ['x', 'offline_access'], expect: null },
-    { name: 'without what is no scope', resource: ['a', 'b"c', ''], expect: 'a' },
+    { name: 'without invalid scopes', resource: ['a', 'b"c', ''], expect: 'a' },
   ];
   it.each(rows)('$name', async ({ challenge, resource, auth = {}, offered, expect: expected }) => {
     world.backend.scope = challenge;
@@ -57,7 +57,7 @@ describe('scopes of a first request', verifies('client-auth:scope-selection:prio
 });
 
 describe('a step-up', () => {
-  it('asks for the union, once', verifies('client-auth:403-scope-union', 'client-auth:403-scope-upgrade'), async () => {
+  it('requests the union, once', verifies('client-auth:403-scope-union', 'client-auth:403-scope-upgrade'), async () => {
     world.backend.scope = 'read';
     world.backend.metadata = { scopes_supported: ['unrelated'] };
     const credentials = world.start();
@@ -81,7 +81,7 @@ describe('a step-up', () => {
     expect(world.issuer.site.asked('/authorize')).toHaveLength(2);
   });
 
-  it('keeps what was asked for when the grant is over', async () => {
+  it('keeps the requested scopes when the grant is revoked', async () => {
     world.backend.scope = 'read';
     const credentials = world.start();
     const first = await world.connect(credentials);
@@ -96,7 +96,7 @@ describe('a step-up', () => {
     expect(first).not.toEqual({});
   });
 
-  it('of a machine asks for the union too', async () => {
+  it('of a machine account requests the union too', async () => {
     world.backend.scope = 'read';
     const credentials = world.start({ grant: 'client_credentials', clientId: 'robot', clientSecret: 'hush' });
     const presenter = credentials.credentialProviderFor('files', alice);
@@ -129,7 +129,7 @@ describe('a step-up', () => {
     expect(world.issuer.site.asked('/token')).toHaveLength(4);
   });
 
-  it('is not what any other 403 asks for', async () => {
+  it('is not caused by any other 403', async () => {
     const credentials = world.start();
     const first = await world.connect(credentials);
     const failure = await failureOf(

@@ -1,4 +1,7 @@
-/** A backend and its authorization server, over real sockets, that do what a test tells them; and a clock that it can move. */
+/**
+ * A backend and its authorization server, over real sockets, that do what a test tells them; and a clock that it can
+ * move.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,8 +14,8 @@ import type { BackendAuth, CredentialSettings } from '../../../src/oauth/client/
 import { OutwardError } from '../../../src/oauth/fetch/errors.ts';
 import type { WallClock } from '../../../src/observe/ports.ts';
 import { MemoryBus, MemoryLease } from '../../../src/store/memory.ts';
-import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import type { Bus, Lease, Records } from '../../../src/store/ports.ts';
+import { MemoryRecords } from '../../kit/memory-records.ts';
 
 export interface Asked {
   readonly method: string;
@@ -220,7 +223,7 @@ export class TestIssuer {
   }
 }
 
-/** A backend that lets whoever in who has a token of its issuer. */
+/** A backend that accepts every token of its issuer. */
 export class TestBackend {
   readonly site: Site;
   issuer: string;

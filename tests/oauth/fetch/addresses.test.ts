@@ -85,7 +85,7 @@ const OUTSIDE = [
 ];
 
 describe('an address', verifies('gateway:outward:address'), () => {
-  it.each(INSIDE)('is inside, or none: %s', (address) => {
+  it.each(INSIDE)('is internal, or invalid: %s', (address) => {
     expect(isOutside(address)).toBe(false);
   });
 
@@ -209,21 +209,21 @@ describe('a URL', verifies('gateway:outward:address'), () => {
   });
 });
 
-describe('what a company allows', verifies('gateway:outward:address'), () => {
+describe('a configured allowlist', verifies('gateway:outward:address'), () => {
   const targets = new TargetFilter({
     allowLoopback: false,
     allow: ['IdP.corp.example', '10.1.0.0/16', 'fd00::/8', '192.168.7.7'],
     urlBytes: 2048,
   });
   const rows = [
-    { name: 'a host, wherever it leads', host: 'idp.corp.example', address: '10.9.9.9', allowed: true },
+    { name: 'a host, whatever its address', host: 'idp.corp.example', address: '10.9.9.9', allowed: true },
     { name: 'not its neighbours', host: 'x.idp.corp.example', address: '10.9.9.9', allowed: false },
     { name: 'a range, by any name', host: 'any.example', address: '10.1.2.3', allowed: true },
-    { name: 'not what is beside the range', host: 'any.example', address: '10.2.0.0', allowed: false },
+    { name: 'not an address beside the range', host: 'any.example', address: '10.2.0.0', allowed: false },
     { name: 'a range of IPv6', host: 'any.example', address: 'fd12::1', allowed: true },
     { name: 'a single address', host: '192.168.7.7', address: '192.168.7.7', allowed: true },
     { name: 'not the next one', host: '192.168.7.8', address: '192.168.7.8', allowed: false },
-    { name: 'no nonsense', host: 'idp.corp.example', address: 'nonsense', allowed: false },
+    { name: 'no invalid entry', host: 'idp.corp.example', address: 'nonsense', allowed: false },
   ];
   for (const { name, host, address, allowed } of rows) {
     it(name, () => {
@@ -234,7 +234,7 @@ describe('what a company allows', verifies('gateway:outward:address'), () => {
   }
 
   it.each(['https://idp.example', 'a b', 'user@host', 'host:443', '10.0.0.0/99', '10.0.0.0/x'])(
-    'is told at once when it makes no sense: %s',
+    'is rejected at once if it is invalid: %s',
     (entry) => {
       expect(() => new TargetFilter({ allowLoopback: false, allow: [entry], urlBytes: 2048 })).toThrow();
     },

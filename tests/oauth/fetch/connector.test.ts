@@ -18,7 +18,7 @@ const heads = ['1.1', '1.0'].flatMap((version) =>
   ),
 );
 
-describe.each(['FIN', 'RST'] as const)('an answer whose peer leaves with %s while it is paused', (how) => {
+describe.each(['FIN', 'RST'] as const)('a response whose peer disconnects with %s while it is paused', (how) => {
   it.each(heads)('ends with an error ($name)', verifies('gateway:backend:flood-left'), async ({ head, body }) => {
     let leave = (): unknown => undefined;
     const server = createServer((socket) => {

@@ -6,7 +6,7 @@ import { verifies } from '../../requirements/verifies.ts';
 import { outward, serve } from './server.ts';
 
 describe('an outward request', verifies('gateway:outward:bounds'), () => {
-  it('gives a real response, with what the server said', async () => {
+  it('gives a real response, with status and headers of the server', async () => {
     const server = await serve((_, response) => {
       response.writeHead(201, { 'content-type': 'application/json', 'set-cookie': ['a=1', 'b=2'] }).end('{"a":1}');
     });
@@ -70,7 +70,7 @@ describe('an outward request', verifies('gateway:outward:bounds'), () => {
     { coding: 'identity', bytes: Buffer.from(plain) },
   ];
   for (const { coding, bytes } of codings) {
-    it(`reads ${coding}, and the headers speak of what is read`, async () => {
+    it(`decodes ${coding}, with headers that describe the decoded body`, async () => {
       const server = await serve((_, response) => {
         response.writeHead(200, { 'content-encoding': coding, 'content-length': bytes.length }).end(bytes);
       });
@@ -109,7 +109,7 @@ describe('an outward request', verifies('gateway:outward:bounds'), () => {
       bytes: gzipSync(gzipSync('x')),
     },
     {
-      name: 'a body that is not what it says',
+      name: 'a body that does not match its encoding',
       kind: 'undecodable',
       headers: { 'content-encoding': 'gzip' },
       bytes: large.subarray(0, 9),
@@ -129,7 +129,7 @@ describe('an outward request', verifies('gateway:outward:bounds'), () => {
     });
   }
 
-  it('refuses an endless body at its bound, and hangs up', async () => {
+  it('rejects an endless body at its limit, and disconnects', async () => {
     let closed: Promise<unknown> | undefined;
     const server = await serve((_, response) => {
       closed = once(response, 'close');
@@ -153,14 +153,14 @@ describe('an outward request', verifies('gateway:outward:bounds'), () => {
     expect(server.connections()).toBe(0);
   });
 
-  it('gives up on a server that says nothing, or never ends', async () => {
+  it('times out if the server sends nothing, or never ends', async () => {
     const silent = await serve(() => undefined);
     const endless = await serve((_, response) => response.writeHead(200).write('x'));
     const { fetch } = outward({ allowLoopback: true, limits: { totalMs: 300 } });
     for (const { url } of [silent, endless]) await expect(fetch(url)).rejects.toMatchObject({ kind: 'too_slow' });
   });
 
-  it('gives up on a name that is not resolved in time', async () => {
+  it('times out if the name is not resolved in time', async () => {
     const { fetch } = outward({ limits: { totalMs: 200 }, resolve: () => new Promise(() => undefined) });
     await expect(fetch('https://slow.example/')).rejects.toMatchObject({ kind: 'too_slow' });
   });
@@ -172,13 +172,13 @@ describe('an outward request', verifies('gateway:outward:bounds'), () => {
     await expect(asked).rejects.toThrow('changed my mind');
   });
 
-  it('is told that nobody is there', async () => {
+  it('fails if the server is not reachable', async () => {
     const { fetch } = outward({ allowLoopback: true, resolve: async () => [] });
     await expect(fetch('http://127.0.0.1:2/')).rejects.toMatchObject({ kind: 'address_unreachable' });
     await expect(fetch('https://none.example/')).rejects.toMatchObject({ kind: 'address_unreachable' });
   });
 
-  it('is refused when too many are under way, and let in when one has ended', async () => {
+  it('is rejected when too many are running, and accepted when one has ended', async () => {
     const answers: (() => void)[] = [];
     const server = await serve((_, response) => answers.push(() => response.end('x')));
     const { fetch } = outward({ allowLoopback: true, limits: { requests: 3, requestsPerHost: 2 } });

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../store/file/directory.ts';
 import { listen, outward, serve } from './server.ts';
 
 describe('no connection is opened', verifies('gateway:outward:address'), () => {
-  it('to an address inside, however the URL spells it', async () => {
+  it('to an internal address, however the URL spells it', async () => {
     const server = await serve((_, response) => response.end());
     const { fetch } = outward();
     const hosts = [
@@ -52,7 +52,7 @@ describe('no connection is opened', verifies('gateway:outward:address'), () => {
     await expect(fetch('http://localhost:1234/')).rejects.toMatchObject({ kind: 'address_forbidden' });
   });
 
-  it('to a second answer of the resolver: it is asked once, and the first answer is what is connected to', async () => {
+  it('to a second answer of the resolver: it resolves once, and connects to that answer', async () => {
     const server = await serve((_, response) => response.writeHead(200, { connection: 'close' }).end());
     const answers = [['127.0.0.1'], ['10.0.0.1']];
     const { fetch } = outward({ allowLoopback: true, resolve: async () => answers.shift() ?? [] });
@@ -102,7 +102,7 @@ describe.skipIf(!hasOpenssl)('over TLS', verifies('gateway:outward:address'), ()
     expect(server.connections()).toBe(before);
   });
 
-  it('a certificate that nobody vouches for is refused', async () => {
+  it('an untrusted certificate is rejected', async () => {
     const { server } = await startTls();
     const { fetch } = outward({ resolve: async () => ['127.0.0.1'], allow: ['127.0.0.1/32'] });
     await expect(fetch(`https://idp.corp.example:${server.port}/`)).rejects.toMatchObject({

@@ -28,7 +28,7 @@ async function asker({ origin }: Served) {
   };
 }
 
-describe('asking for a token', verifies('gateway:authserver:bounded'), () => {
+describe('an authorization request', verifies('gateway:authserver:bounded'), () => {
   it('is bounded in size', async () => {
     const served = await serve();
     const ask = await asker(served);
@@ -44,12 +44,12 @@ describe('asking for a token', verifies('gateway:authserver:bounded'), () => {
     const refused = await ask();
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(refused.text).toContain('Too many at once');
+    expect(refused.text).toContain('Too many open sign-ins');
     const kept = await served.records.keys(interactionCollection, '', 1_000);
     expect(kept).toHaveLength(limits.authorizationsPerAddress);
   });
 
-  it('takes the place of another where as many lie open as there is room for', async () => {
+  it('replaces another one at the limit of open ones', async () => {
     const served = await serve();
     const ask = await asker(served);
     const open = (at: number) => served.records.put(interactionCollection, `open-${at}`, '{}', Date.now() + 3_600_000);

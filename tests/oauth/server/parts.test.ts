@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { ClientAddresses } from '../../../src/downstream/callers.ts';
 import { clientCollection, RecordsAdapter } from '../../../src/oauth/server/adapter.ts';
+import { RegistrationLimit } from '../../../src/oauth/server/admission.ts';
 import { cookiesFor } from '../../../src/oauth/server/cookies.ts';
 import { Holdings } from '../../../src/oauth/server/holdings.ts';
 import { loadKeys } from '../../../src/oauth/server/keys.ts';
 import { authServerLimits } from '../../../src/oauth/server/limits.ts';
 import { routeOf } from '../../../src/oauth/server/paths.ts';
-import { RegistrationLimit } from '../../../src/oauth/server/registrations.ts';
-import { MemoryRecords } from '../../../src/store/memory-records.ts';
 import { Attempts } from '../../../src/web/attempts.ts';
+import { MemoryRecords } from '../../kit/memory-records.ts';
 import { verifies } from '../../requirements/verifies.ts';
 
 const DAY = 86_400_000;
 
 describe('attempts', verifies('gateway:authserver:bounded'), () => {
-  test('are counted for a time, and the time is told', () => {
+  test('are counted for a time, and the time is reported', () => {
     let now = 0;
     const attempts = new Attempts({ most: 2, withinMs: 100, names: 10 }, () => now);
     attempts.count('a');
@@ -27,7 +27,7 @@ describe('attempts', verifies('gateway:authserver:bounded'), () => {
     expect(attempts.waitFor('a')).toBe(0);
   });
 
-  test('of many names are forgotten, the quietest first; a clock that is set back locks nobody out', () => {
+  test('of many names are forgotten, the oldest first; a clock that is set back locks no one out', () => {
     let now = 1_000;
     const attempts = new Attempts({ most: 1, withinMs: 100, names: 3 }, () => now);
     for (const name of ['a', 'b', 'c', 'a', 'd']) attempts.count(name);
@@ -60,7 +60,7 @@ describe('signing keys', verifies('gateway:authserver:durable'), () => {
   });
 });
 
-describe('what the library keeps', verifies('gateway:authserver:durable', 'gateway:authserver:secrets'), () => {
+describe('the records of the library', verifies('gateway:authserver:durable', 'gateway:authserver:secrets'), () => {
   const adapterOf = (records: MemoryRecords, model: string, now = () => 0) =>
     new RecordsAdapter(model, {
       records,
@@ -87,7 +87,7 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
     await expect(adapter.consume('no such code')).rejects.toThrow('used');
   });
 
-  test('goes with its grant, and with its time', async () => {
+  test('is deleted with its grant, and when it expires', async () => {
     let now = 0;
     const records = new MemoryRecords(() => now);
     const adapter = adapterOf(records, 'RefreshToken', () => now);
@@ -102,7 +102,7 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
   });
 
   test(
-    'of clients ends after a day unless somebody got a token with it',
+    'of clients expire after a day unless a token was issued to them',
     verifies('gateway:authserver:bounded'),
     async () => {
       let now = 0;
@@ -125,7 +125,7 @@ describe('what the library keeps', verifies('gateway:authserver:durable', 'gatew
 });
 
 describe('cookies', verifies('gateway:authserver:pages'), () => {
-  test('are bound to the host where that is https, and to the port by name where it is not', () => {
+  test('are bound to the host with https, and to the port by name without', () => {
     expect(cookiesFor('https://mcp.example', 'k')).toMatchObject({
       names: { session: '__Host-bascule_session', interaction: '__Secure-bascule_interaction' },
       long: { secure: true, path: '/', httpOnly: true, sameSite: 'lax' },
@@ -138,7 +138,7 @@ describe('cookies', verifies('gateway:authserver:pages'), () => {
 });
 
 describe('paths', verifies('gateway:authserver:off'), () => {
-  test('are exactly those that are served', () => {
+  test('are exactly the served ones', () => {
     for (const path of ['/oauth/authorize', '/oauth/authorize/abc', '/oauth/interaction/a-b_c', '/oauth/sign-out']) {
       expect(routeOf(path), path).toBeDefined();
     }

@@ -7,7 +7,7 @@ import { hashPassword, type PasswordHash } from '../../../src/oauth/server/passw
 import type { AuthServerSettings } from '../../../src/oauth/server/settings.ts';
 import { addUser } from '../../../src/oauth/server/user-book.ts';
 import { writeUserFile } from '../../../src/oauth/server/user-file.ts';
-import { MemoryRecords } from '../../../src/store/memory-records.ts';
+import { MemoryRecords } from '../../kit/memory-records.ts';
 
 export const password = 'correct horse battery';
 let hashed: Promise<PasswordHash> | undefined;
@@ -16,7 +16,7 @@ export interface Served {
   readonly origin: string;
   readonly server: AuthServer;
   readonly records: MemoryRecords;
-  /** Nobody, or ada, whose password is from then. */
+  /** No user, or ada, with a password of that time. */
   rewriteUsers(changed: number | undefined): void;
 }
 

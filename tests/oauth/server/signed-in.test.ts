@@ -13,7 +13,7 @@ async function signIn({ origin }: Served): Promise<string> {
 }
 
 describe('the form to sign in with', verifies('gateway:authserver:pages'), () => {
-  it('is good in the browser that it was shown in alone', async () => {
+  it('is valid only in the browser that it was shown in', async () => {
     const { origin } = await serve();
     const [browser, other] = [new Browser(origin), new Browser(origin)];
     const page = await browser.go(`${origin}/oauth/sign-in`);
@@ -30,9 +30,9 @@ describe('the form to sign in with', verifies('gateway:authserver:pages'), () =>
 
 describe('a browser that is signed in', verifies('gateway:authserver:sign-in'), () => {
   it.each([
-    { name: 'is nobody once the user is removed', changed: () => undefined, who: undefined },
-    { name: 'is nobody once the password is a new one', changed: () => Date.now() + 5_000, who: undefined },
-    { name: 'stays so where the file changes otherwise', changed: () => 1_000, who: 'ada' },
+    { name: 'is signed out once the user is removed', changed: () => undefined, who: undefined },
+    { name: 'is signed out once the password is changed', changed: () => Date.now() + 5_000, who: undefined },
+    { name: 'stays signed in when the file changes otherwise', changed: () => 1_000, who: 'ada' },
   ])('$name', async ({ changed, who }) => {
     const served = await serve();
     const cookies = await signIn(served);

@@ -27,7 +27,7 @@ function folder() {
 }
 
 describe('bascule user', verifies('gateway:authserver:users'), () => {
-  test('adds, lists, changes and removes, and nobody else can read the file', async () => {
+  test('adds, lists, changes and removes, and the file is readable by its owner only', async () => {
     const { file, said, remarks, command } = folder();
     await newUser('ada', command());
     await newUser('bob@example.com', command());
@@ -46,13 +46,13 @@ describe('bascule user', verifies('gateway:authserver:users'), () => {
   });
 
   const refused = [
-    { name: 'a name that is taken', run: 'ada', password: undefined, says: /already/ },
+    { name: 'a name that is in use', run: 'ada', password: undefined, says: /already/ },
     { name: 'a name with a space', run: 'a b', password: undefined, says: /a name is/ },
     { name: 'an empty name', run: '', password: undefined, says: /a name is/ },
     { name: 'a short password', run: 'eve', password: 'short', says: /8 to 256/ },
     { name: 'a password as long as a book', run: 'eve', password: 'x'.repeat(257), says: /8 to 256/ },
   ];
-  test.each(refused)('refuses $name, and changes nothing', async ({ run, password, says }) => {
+  test.each(refused)('rejects $name, and changes nothing', async ({ run, password, says }) => {
     const { file, command } = folder();
     await newUser('ada', command());
     const before = readFileSync(file, 'utf8');
@@ -62,16 +62,16 @@ describe('bascule user', verifies('gateway:authserver:users'), () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('takes the first line of a pipe', async () => {
+  test('reads the first line of a pipe', async () => {
     expect(await fromPipe(Readable.from(['a good ', 'password\r\nmore']))).toBe('a good password');
     expect(await fromPipe(Readable.from([Buffer.from('one')]))).toBe('one');
     expect(await fromPipe(Readable.from([]))).toBe('');
   });
 });
 
-describe('a file of users', verifies('gateway:authserver:sign-in'), () => {
+describe('a user file', verifies('gateway:authserver:sign-in'), () => {
   const faulty = ['', '{', '[]', 'null', '{"version":2,"users":[]}', '{"version":1,"users":[{"name":"x"}]}'];
-  test.each(faulty)('that is none is told, and never repeated: %s', (text) => {
+  test.each(faulty)('that is invalid is reported, and its content is never shown: %s', (text) => {
     expect(() => readUserFile(text)).toThrow(UserFileError);
   });
 
@@ -88,13 +88,15 @@ describe('a file of users', verifies('gateway:authserver:sign-in'), () => {
     users.reload();
     users.reload();
     expect(users.find('ada')?.name).toBe('ada');
-    expect(warnings).toEqual(['the file of users cannot be read: the users stay as they were']);
+    expect(warnings).toEqual([
+      'the user file cannot be read: the users from the last successful read can still sign in',
+    ]);
     users.close();
   });
 });
 
 describe('a password', verifies('gateway:authserver:sign-in'), () => {
-  test('is right in any spelling of the same letters, and never for nobody', async () => {
+  test('is accepted in any Unicode normalization, and never for an unknown user', async () => {
     const kept = await hashPassword('pässword');
     expect(await isPassword('pa\u0308ssword', kept)).toBe(true);
     expect(await isPassword('password', kept)).toBe(false);

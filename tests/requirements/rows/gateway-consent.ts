@@ -1,4 +1,4 @@
-/** A person's consent towards a backend: the link belongs to the principal who asked, and to nobody else. */
+/** Consent of a user for a backend: the link belongs only to the principal that called. */
 import { held } from '../requirement.ts';
 
 export const gatewayConsent = {

@@ -1,4 +1,4 @@
-/** How the gateway gets leave at backends on behalf of those who call it. */
+/** How the gateway authenticates at backends on behalf of its callers. */
 import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 

@@ -1,4 +1,7 @@
-/** What every revision meets first: which era a message is, the order of the gates, HTTP, and JSON that can be read in one way only. */
+/**
+ * What every revision meets first: which era a message is, the order of the gates, HTTP, and JSON that can be read in
+ * one way only.
+ */
 import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 

@@ -1,4 +1,4 @@
-/** What outlives the process, and what is asked of addresses that somebody else has named. */
+/** Records that outlive the process, and requests to addresses that other parties chose. */
 import type { Requirement } from '../requirement.ts';
 import { held } from '../requirement.ts';
 

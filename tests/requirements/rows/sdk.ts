@@ -1,4 +1,7 @@
-/** What the SDK suites demand of their own libraries. Held where the behaviour is visible through the gateway with an official client and server on both ends. */
+/**
+ * What the SDK suites demand of their own libraries. Held where the behaviour is visible through the gateway with an
+ * official client and server on both ends.
+ */
 import { clientSide, serverSide } from '../reasons.ts';
 import type { Requirement } from '../requirement.ts';
 import { held, notApplicable } from '../requirement.ts';

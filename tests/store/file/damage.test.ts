@@ -22,7 +22,7 @@ describe('a file that is no store', verifies('gateway:store:named-errors'), () =
     { name: 'ones', bytes: Buffer.alloc(100_000, 0xff) },
   ];
   for (const { name, bytes } of foreign) {
-    it(`is refused by name, and not touched: ${name}`, async () => {
+    it(`is rejected by name, and not changed: ${name}`, async () => {
       const dir = temporaryDirectory();
       const path = join(dir, 'records.mdb');
       writeFileSync(path, bytes);
@@ -42,7 +42,7 @@ describe('a file that is no store', verifies('gateway:store:named-errors'), () =
 
 describe('a file that ends early', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
   for (const share of [0.9, 0.5, 0.2, 0.1, 0.03, 0.001]) {
-    it(`is refused by name, unless nothing is missing, at ${share} of its length`, async () => {
+    it(`is rejected by name, unless nothing is missing, at ${share} of its length`, async () => {
       const { dir, path } = await someRecords();
       truncateSync(path, Math.floor(statSync(path).size * share));
       for (let time = 0; time < 2; time++) {
@@ -55,12 +55,12 @@ describe('a file that ends early', { ...verifies('gateway:store:named-errors'), 
   }
 });
 
-describe('a file that has ended its process', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
+describe('a file that crashed its process', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
   /** The number of a process that was, and is no more. */
   const gone = spawnSync(process.execPath, ['-e', '']).pid;
   const lost = (dir: string) => writeFileSync(join(dir, `open-${gone}-0`), '');
 
-  it('is looked at before it is opened again, and refused by name as often as that is tried', async () => {
+  it('is checked before it is opened again, and rejected by name as often as that is tried', async () => {
     const { dir, path } = await someRecords();
     const bytes = readFileSync(path);
     // Everything but the two first pages, which say what the file is.
@@ -71,7 +71,7 @@ describe('a file that has ended its process', { ...verifies('gateway:store:named
       await expect(openStore(dir)).rejects.toMatchObject({ name: 'StoreError', kind: 'foreign' });
   });
 
-  it('is opened where it is whole, and nothing tells of it any more', async () => {
+  it('is opened if it is intact, and not reported any more', async () => {
     const { dir } = await someRecords();
     lost(dir);
     const { records } = await openStore(dir);

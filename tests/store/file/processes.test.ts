@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { compiled } from '../../compiled.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { openStore, temporaryDirectory } from './directory.ts';
 
-const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
+const WORKER = compiled(new URL('./worker.ts', import.meta.url));
 
 interface Worker {
   readonly process: ChildProcess;
@@ -14,7 +14,7 @@ interface Worker {
   readonly exited: Promise<unknown>;
 }
 
-const workerArguments = (what: string, dir: string) => ['--import', 'tsx', WORKER, what, dir];
+const workerArguments = (what: string, dir: string) => [WORKER, what, dir];
 
 function follow(process: ChildProcess): Worker {
   onTestFinished(() => {
@@ -54,7 +54,7 @@ describe('several processes with one file store', { ...verifies('gateway:store:p
 });
 
 describe('a process that is killed', { ...verifies('gateway:store:durable'), timeout: 60_000 }, () => {
-  it('leaves everything that was kept, whole, and a store that others go on with', async () => {
+  it('leaves all records intact, and a store that others can use', async () => {
     const dir = temporaryDirectory();
     const beside = await openStore(dir);
     let from = 0;
@@ -93,7 +93,7 @@ describe.runIf(inNamespace !== undefined)(
   'a disk that is full when the store is first opened',
   { ...verifies('gateway:store:named-errors'), timeout: 60_000 },
   () => {
-    it.each([0, 4, 8, 12, 16, 32, 64, 256])('is an error by name with %i KB free', async (free) => {
+    it.each([0, 4, 8, 12, 16, 32, 64, 256])('is a named error with %i KB free', async (free) => {
       const [command = '', ...args] = inNamespace ?? [];
       const script = `mount -t tmpfs -o size=2m tmpfs /mnt && head -c ${(2048 - free) * 1024} /dev/zero > /mnt/fill; exec "$0" "$@"`;
       const worker = follow(
@@ -108,9 +108,10 @@ describe.runIf(inNamespace !== undefined)(
 );
 
 describe('a disk without room', { ...verifies('gateway:store:named-errors'), timeout: 60_000 }, () => {
-  it.skipIf(process.platform === 'win32')('is an error by name; what was kept can be read', async () => {
+  it.skipIf(process.platform === 'win32')('is a named error; existing records can be read', async () => {
     const dir = temporaryDirectory();
-    // A limit on the size of files is the full disk that every machine has. Its signal has to be ignored from the start.
+    // A limit on the size of files is the full disk that every machine has. Its signal has to be ignored from the
+    // start.
     const command = `trap '' XFSZ; ulimit -f 4000; exec "$0" "$@"`;
     const worker = follow(
       spawn('sh', ['-c', command, process.execPath, ...workerArguments('fill', dir)], {

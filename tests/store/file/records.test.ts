@@ -31,7 +31,7 @@ describe('records in a file', () => {
     expect(await second.records.keys('a', '', 9)).toEqual(['k']);
   });
 
-  it('are kept when the store is closed while they are on their way', verifies('gateway:store:durable'), async () => {
+  it('are written when the store is closed during the write', verifies('gateway:store:durable'), async () => {
     const dir = temporaryDirectory();
     const { records } = await openStore(dir);
     const puts = Array.from({ length: 1000 }, (_, i) => records.put('a', `${i}`, 'v'));
@@ -41,7 +41,7 @@ describe('records in a file', () => {
     expect(await again.records.keys('a', '', 2000)).toHaveLength(1000);
   });
 
-  it('refuse by name what is asked after closing', verifies('gateway:store:named-errors'), async () => {
+  it('are rejected by name after closing', verifies('gateway:store:named-errors'), async () => {
     const { records } = await openStore(temporaryDirectory());
     await records.close();
     await records.close();
@@ -77,7 +77,7 @@ describe('records in a file', () => {
   );
 
   it(
-    'have a limit in number, told by name, and what stands can still change',
+    'have a limit in number, reported by name, and existing ones can still change',
     verifies('gateway:store:named-errors'),
     async () => {
       const { records } = await openFileStore({
@@ -129,7 +129,7 @@ describe('the directory of a file store', () => {
     },
   ];
   for (const { name, make, at } of unusable) {
-    it(`is refused by name: one ${name}`, verifies('gateway:store:named-errors'), async () => {
+    it(`is rejected by name: one ${name}`, verifies('gateway:store:named-errors'), async () => {
       const dir = temporaryDirectory();
       make(dir);
       await expect(openStore(join(dir, at))).rejects.toMatchObject({ name: 'StoreError', kind: 'unusable' });

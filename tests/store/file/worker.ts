@@ -1,6 +1,6 @@
 /**
- * Another process with the same store. Its first argument says what it does, its second is the directory; it says `ready`
- * once the store is open, and begins at the first line that it reads.
+ * Another process with the same store. Its first argument says what it does, its second is the directory; it says
+ * `ready` once the store is open, and begins at the first line that it reads.
  */
 import { once } from 'node:events';
 import { StoreError } from '../../../src/store/errors.ts';

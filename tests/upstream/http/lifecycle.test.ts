@@ -26,7 +26,7 @@ const silent: Answer = () => undefined;
 const session = { 'mcp-session-id': 'S' };
 const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
-describe('a request that nobody waits for', () => {
+describe('a request that was cancelled', () => {
   it('closes its connection when it is aborted before the answer', async () => {
     const { channel, backend, pools } = await against(ends, [silent]);
     const sink = new RequestRecorder();
@@ -70,7 +70,7 @@ describe('a request that nobody waits for', () => {
     expect(backend.heard.map(({ body }) => JSON.parse(body).id)).toEqual([1, 3]);
   });
 
-  it('gives all connections back, so that aborted requests never wedge the pool', async () => {
+  it('returns all connections, so that aborted requests never block the pool', async () => {
     const answers: Answer[] = [];
     for (let i = 0; i < 40; i++) answers.push(i % 2 === 0 ? silent : sse(event(progress)));
     const { channel, backend, pools } = await against(
@@ -92,7 +92,7 @@ describe('a request that nobody waits for', () => {
 });
 
 describe('closing a channel', () => {
-  it('fails what is in flight, once, and closes its connections, not those of others', async () => {
+  it('fails requests in flight once, and closes its own connections only', async () => {
     const { channel, backend, pools, url } = await against(ends, [silent, sse(event(progress)), json(200, result(3))]);
     const sinks = [new RequestRecorder(), new RequestRecorder()];
     channel.request(request(1), sinks[0] as RequestRecorder);
@@ -107,7 +107,7 @@ describe('closing a channel', () => {
     expect(await sink.settled()).toBe('answered');
   });
 
-  it('refuses what comes afterwards', async () => {
+  it('rejects later requests', async () => {
     const { channel, backend } = await against(ends, [json(200, result(1))]);
     await channel.close();
     const sink = new RequestRecorder();
@@ -148,10 +148,10 @@ describe('connections', () => {
     expect(backend.sockets.size).toBe(2);
   });
 
-  it('of streams that stay open are not those of calls', async () => {
+  it('of open streams are separate from those of calls', async () => {
     const { channel, backend } = await against(ends, [sse(), sse(), json(200, result(3))], {}, { connections: 1 });
     const listening = new RequestRecorder();
-    channel.request({ ...request(1), headers: { 'mcp-method': 'subscriptions/listen' } }, listening);
+    channel.request({ ...request(1), longLived: true }, listening);
     void channel.listen(session, new StandaloneRecorder());
     await backend.until(() => backend.heard.length === 2);
     const sink = new RequestRecorder();
@@ -160,7 +160,7 @@ describe('connections', () => {
     expect(listening.endings).toEqual([]);
   });
 
-  it('of calls that wait for an answer of ours do not keep that answer from being sent', async () => {
+  it('of pending calls do not block the answer that they wait for', async () => {
     const { channel, backend } = await against(
       ends,
       [sse(event(progress)), bare(202)],
@@ -174,7 +174,7 @@ describe('connections', () => {
     expect(backend.heard.map(({ body }) => JSON.parse(body).id)).toEqual([1, 5]);
   });
 
-  it('that nobody accepts fail the request', async () => {
+  it('that are not accepted fail the request', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -242,7 +242,7 @@ describe('handing over a notification or an answer', () => {
 });
 
 describe('forgetting a session', () => {
-  it.each([200, 204, 404, 405, 500])('is a DELETE; whatever it is answered with (%i) is well', async (status) => {
+  it.each([200, 204, 404, 405, 500])('is a DELETE; any answer (%i) is accepted', async (status) => {
     const { channel, backend } = await against(ends, [bare(status)]);
     await channel.forget(session);
     expect(backend.heard[0]).toMatchObject({ method: 'DELETE', headers: session, body: '' });

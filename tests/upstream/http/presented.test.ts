@@ -61,7 +61,7 @@ async function presenting(
   const backend = new ScriptedBackend(answers);
   const url = await backend.start();
   const pools = new HttpPools(url.origin, poolLimits);
-  const { channel } = openChannel(url, { pools: presentedPools(pools, presenter), headers: () => configured });
+  const { channel } = openChannel(url, { pools: presentedPools(pools, presenter), headers: configured });
   ends.push(async () => {
     await channel.close();
     await pools.close();
@@ -77,7 +77,7 @@ async function presenting(
   return { backend, channel, pools, send };
 }
 
-describe('what a principal presents', () => {
+describe('the credentials of a principal', () => {
   it.each([
     { name: 'is sent with every request', late: false },
     { name: 'is waited for where it has to be fetched', late: true },
@@ -88,6 +88,17 @@ describe('what a principal presents', () => {
     });
     expect((await send()).endings).toEqual(['answered']);
     expect(backend.heard[0]?.headers).toMatchObject({ authorization: 'Bearer a', 'x-team': 'blue' });
+  });
+
+  it('new credentials as soon as they are given', async () => {
+    let headers: Record<string, string> = { authorization: 'Bearer old' };
+    const provider: CredentialProvider = { headers: () => headers, refused: async () => undefined };
+    const { backend, send } = await presenting([json(200, result(1))], provider);
+    for (const token of ['Bearer old', 'Bearer new']) {
+      headers = { authorization: token };
+      await send();
+      expect(backend.heard.at(-1)?.headers.authorization).toBe(token);
+    }
   });
 
   it.each([
@@ -104,7 +115,7 @@ describe('what a principal presents', () => {
     ]);
   });
 
-  it('is not touched by a 403 that demands nothing, which is the answer', async () => {
+  it('are not changed by a 403 without a challenge, which is the response', async () => {
     const tokens = new Tokens(['a', 'b']);
     const error = '{"jsonrpc":"2.0","id":1,"error":{"code":403,"message":"no"}}';
     const { send } = await presenting([json(403, error)], tokens);
@@ -112,7 +123,7 @@ describe('what a principal presents', () => {
     expect(tokens.refusals).toEqual([]);
   });
 
-  it('is bettered as soon as the refusal is known, however long its body takes', async () => {
+  it('are replaced as soon as the challenge is known, however long its body takes', async () => {
     const endless: Answer = (response) => {
       response.writeHead(401, { 'content-type': 'application/json', 'www-authenticate': challenge });
       response.write('{');
@@ -122,14 +133,14 @@ describe('what a principal presents', () => {
     await backend.closed(0);
   });
 
-  it('ends in the failure that says why there is nothing better', async () => {
+  it('end in the failure that says why there are no better ones', async () => {
     const { send } = await presenting([refuse(401)], new Tokens(['a']));
     const recorder = await send();
     expect(recorder.endings).toEqual(['failed consent_needed']);
     expect(recorder.failure?.data).toEqual({ url: 'https://gw.example/connect/1' });
   });
 
-  it('is tried a bounded number of times, whatever the presenter has', async () => {
+  it('are tried a bounded number of times, whatever the provider returns', async () => {
     const { backend, send } = await presenting([refuse(401)], new Tokens(['a', 'b', 'c', 'd', 'e', 'f', 'g']));
     expect((await send()).endings).toEqual(['failed backend_unavailable']);
     expect(backend.heard).toHaveLength(4);

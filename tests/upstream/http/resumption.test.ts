@@ -25,7 +25,7 @@ afterEach(async () => {
 const backoffs = [500, 1_000, 2_000];
 
 describe('a stream with event ids', () => {
-  it('that the backend closes is taken up again after the time that it gave', async () => {
+  it('that the backend closes is resumed after its retry time', async () => {
     const clock = new ManualClock();
     const { channel, backend } = await against(
       ends,
@@ -53,7 +53,7 @@ describe('a stream with event ids', () => {
     });
   });
 
-  it('that is cut in the middle of an event is taken up again after the last whole one', async () => {
+  it('that is cut in the middle of an event is resumed after the last complete one', async () => {
     const clock = new ManualClock();
     const { channel, backend } = await against(
       ends,
@@ -104,7 +104,7 @@ describe('a stream with event ids', () => {
     expect(backend.heard.at(-1)?.headers['last-event-id']).toBe(`e${rounds - 1}`);
   });
 
-  it('that replays what we have is heard once', async () => {
+  it('that replays known events delivers them once', async () => {
     const clock = new ManualClock();
     const note = (method: string): string => `{"jsonrpc":"2.0","method":"${method}"}`;
     const { channel } = await against(
@@ -166,14 +166,14 @@ describe('a stream with event ids', () => {
     expect(backend.heard).toHaveLength(1 + gets);
   });
 
-  it('is not waited for when the backend says to come back in an hour', async () => {
+  it('is not waited for when the backend sets a retry time of an hour', async () => {
     const { channel } = await against(ends, [sseEnd('id: a\nretry: 3600000\ndata:\n\n')]);
     const sink = new RequestRecorder();
     channel.request(request(1), sink);
     expect(await sink.settled()).toBe('failed backend_unavailable');
   });
 
-  it('is never taken up again where the revision has no such thing', async () => {
+  it('is never resumed if the revision has no resumption', async () => {
     const { channel, backend } = await against(ends, [sseEnd(event(progress, 'a'))], { resumable: false });
     const sink = new RequestRecorder();
     channel.request(request(1), sink);

@@ -1,6 +1,7 @@
 /** 2024-11-05, basic/transports, "HTTP with SSE": a session, from its opening to its end. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import type { Channel } from '../../../src/upstream/channel.ts';
 import { ManualClock } from '../support/clock.ts';
 import { type Answer, bare, json, progress, result } from '../support/scripted-http.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../support/scripted-sse.ts';
 
 describe('a request', () => {
-  it('is taken by its POST and answered on the stream', async () => {
+  it('is accepted by its POST and answered on the stream', async () => {
     const { backend, open, pools } = await scripted({});
     const channel = await open();
     const { recorder } = ask(channel, 1);
@@ -30,7 +31,7 @@ describe('a request', () => {
     expect(channel.streamPerRequest).toBe(false);
   });
 
-  it('is not answered by what the POST says', async () => {
+  it('is not answered by the body of the POST', async () => {
     const { backend, open } = await scripted({ posts: [json(200, result(1))] });
     const { recorder } = ask(await open(), 1);
     await backend.until(() => backend.posted.length === 1);
@@ -135,7 +136,7 @@ describe('a request', () => {
     expect(recorder.endings).toEqual(['answered']);
   });
 
-  it('that nobody waits for gives its connection back, and its answer is dropped', async () => {
+  it('that was cancelled returns its connection, and its response is dropped', async () => {
     const { backend, open, notes } = await scripted({ posts: [silent] });
     const { recorder, pending } = ask(await open(), 1);
     await backend.until(() => backend.posted.length === 1);
@@ -146,7 +147,7 @@ describe('a request', () => {
     expect(recorder.endings).toEqual([]);
   });
 
-  it('finds a connection, or fails: calls that are not taken do not pile up', async () => {
+  it('gets a connection, or fails: calls that are not accepted do not pile up', async () => {
     const { backend, open } = await scripted({ posts: [silent] }, {}, { connections: 1, queue: 1 });
     const channel = await open();
     for (const id of [1, 2]) ask(channel, id);
@@ -155,8 +156,8 @@ describe('a request', () => {
   });
 });
 
-describe('what belongs to no request', () => {
-  it('is told as a stray, and noise breaks nothing', async () => {
+describe('a message without a request', () => {
+  it('is reported as a stray, and noise breaks nothing', async () => {
     const { backend, open, sink, notes } = await scripted({});
     await open();
     backend.say(
@@ -192,12 +193,12 @@ describe('what belongs to no request', () => {
     { status: 400, reason: 'backend_invalid' },
     { status: 500, reason: 'backend_unavailable' },
   ];
-  it.each(posts)('and is said by us: $status is $reason', async ({ status, reason }) => {
+  it.each(posts)('and is sent by us: $status is $reason', async ({ status, reason }) => {
     const { open } = await scripted({ posts: [bare(status)] });
     await expect((await open()).post(notification, {})).rejects.toMatchObject({ reason });
   });
 
-  it('and is said by us, but not taken in time', async () => {
+  it('and is sent by us, but not accepted in time', async () => {
     const clock = new ManualClock();
     const { backend, open } = await scripted({ posts: [silent] }, { clock });
     const posted = (await open()).post(notification, {});
@@ -208,7 +209,7 @@ describe('what belongs to no request', () => {
     await backend.closed(1);
   });
 
-  it('and is said by us does not wait for calls that are not taken', async () => {
+  it('and is sent by us does not wait for calls that are not accepted', async () => {
     const { backend, open } = await scripted({ posts: [silent, bare(202)] }, {}, { connections: 1, queue: 0 });
     const channel = await open();
     ask(channel, 1);
@@ -241,30 +242,33 @@ describe('the end of the stream', () => {
       reason: 'backend_too_large',
     },
   ];
-  it.each(endings)('that $name ends the session: what waits fails, then it is lost', async ({ end, reason }) => {
-    const { backend, open, sink } = await scripted({ posts: [bare(202), silent] });
-    const channel = await open();
-    const first = ask(channel, 1).recorder;
-    await backend.until(() => backend.posted.length === 1);
-    const second = ask(channel, 2).recorder;
-    const posted = channel.post(notification, {});
-    posted.catch(() => undefined);
-    await backend.until(() => backend.posted.length === 3);
-    end(backend.opened());
-    await sink.until(() => {
-      if (sink.losses.length > 0) expect([...first.endings, ...second.endings]).toHaveLength(2);
-      return sink.losses.length > 0;
-    });
-    expect(sink.losses.map((failure) => failure.reason)).toEqual([reason]);
-    expect([...first.endings, ...second.endings]).toEqual([`failed ${reason}`, `failed ${reason}`]);
-    await expect(posted).rejects.toMatchObject({ reason });
-    expect(await ask(channel, 3).recorder.settled()).toBe(`failed ${reason}`);
-    await expect(channel.post(notification, {})).rejects.toMatchObject({ reason });
-    await channel.close();
-    expect(sink.losses).toHaveLength(1);
-  });
+  it.each(endings)(
+    'that $name ends the session: open requests fail, then it is reported as lost',
+    async ({ end, reason }) => {
+      const { backend, open, sink } = await scripted({ posts: [bare(202), silent] });
+      const channel = await open();
+      const first = ask(channel, 1).recorder;
+      await backend.until(() => backend.posted.length === 1);
+      const second = ask(channel, 2).recorder;
+      const posted = channel.post(notification, {});
+      posted.catch(() => undefined);
+      await backend.until(() => backend.posted.length === 3);
+      end(backend.opened());
+      await sink.until(() => {
+        if (sink.losses.length > 0) expect([...first.endings, ...second.endings]).toHaveLength(2);
+        return sink.losses.length > 0;
+      });
+      expect(sink.losses.map((failure) => failure.reason)).toEqual([reason]);
+      expect([...first.endings, ...second.endings]).toEqual([`failed ${reason}`, `failed ${reason}`]);
+      await expect(posted).rejects.toMatchObject({ reason });
+      expect(await ask(channel, 3).recorder.settled()).toBe(`failed ${reason}`);
+      await expect(channel.post(notification, {})).rejects.toMatchObject({ reason });
+      await channel.close();
+      expect(sink.losses).toHaveLength(1);
+    },
+  );
 
-  it('delivers what came before it', async () => {
+  it('delivers the messages before it', async () => {
     const { backend, open, sink } = await scripted({});
     const { recorder } = ask(await open(), 1);
     await backend.until(() => backend.posted.length === 1);
@@ -275,15 +279,15 @@ describe('the end of the stream', () => {
 });
 
 describe('closing the channel', () => {
-  it('ends the stream and what waits, and is no loss', async () => {
+  it('ends the stream and open requests, and is not reported as a loss', async () => {
     const { backend, open, sink } = await scripted({ posts: [bare(202), silent] });
     const channel = await open();
     const first = ask(channel, 1).recorder;
     await backend.until(() => backend.posted.length === 1);
     const second = ask(channel, 2).recorder;
     await backend.until(() => backend.posted.length === 2);
-    await channel.forget();
-    void channel.listen();
+    const { forget, listen }: Channel = channel;
+    expect([forget, listen]).toEqual([undefined, undefined]);
     await channel.close();
     await Promise.all([backend.closed(0), backend.closed(2)]);
     expect([...first.endings, ...second.endings]).toEqual(['failed backend_unavailable', 'failed backend_unavailable']);
@@ -303,7 +307,7 @@ describe('closing the channel', () => {
     await sink.until(() => sink.strays.length === 1);
   });
 
-  it('from within what it tells stops the rest of the chunk', async () => {
+  it('from within a callback stops the rest of the chunk', async () => {
     const heard: string[] = [];
     let close: () => Promise<void> = async () => undefined;
     const sink = {

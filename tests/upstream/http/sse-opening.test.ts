@@ -25,7 +25,7 @@ const raw =
 
 describe('opening a session', () => {
   it('is a GET with the configured headers, and messages go with them to the address that it names', async () => {
-    const headers = () => ({ Authorization: 'Bearer t', Accept: '*/*' });
+    const headers = { Authorization: 'Bearer t', Accept: '*/*' };
     const { backend, open } = await scripted({}, { headers });
     const channel = await open();
     await channel.post(notification, { 'mcp-protocol-version': '2025-06-18' });
@@ -121,7 +121,7 @@ describe('opening a session', () => {
   it.each([
     { name: 'no headers', stream: silent },
     { name: 'no address', stream: raw(': hi\n\n') },
-  ])('fails when its time is over: $name', async ({ stream }) => {
+  ])('times out: $name', async ({ stream }) => {
     const clock = new ManualClock();
     const { backend, open, sink } = await scripted({ stream }, { clock });
     const opening = open();
@@ -133,7 +133,7 @@ describe('opening a session', () => {
     expect(sink.losses).toEqual([]);
   });
 
-  it('fails where nobody listens', async () => {
+  it('fails if the connection is refused', async () => {
     const gone = new ScriptedBackend([silent]);
     const { origin } = await gone.start();
     await gone.stop();

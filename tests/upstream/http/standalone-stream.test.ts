@@ -26,7 +26,7 @@ const note = (method: string): string => `{"jsonrpc":"2.0","method":"${method}"}
 const sessionGone = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
 
 describe('the standalone stream', () => {
-  it('brings what belongs to no request; answers on it are dropped', async () => {
+  it('delivers messages without a request; responses on it are dropped', async () => {
     const ping = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
     const { channel, backend, sink, notes } = await against(ends, [
       sse(event(note('a')), event(result(1)), event('nonsense'), event(ping)),
@@ -39,7 +39,7 @@ describe('the standalone stream', () => {
     expect(backend.heard[0]?.headers['last-event-id']).toBeUndefined();
   });
 
-  it('is opened once, however often it is asked for', async () => {
+  it('is opened once, however often it is requested', async () => {
     const { channel, backend, sink } = await against(ends, [sse(event(note('a')))]);
     void channel.listen(session, new StandaloneRecorder());
     void channel.listen(session, new StandaloneRecorder());
@@ -47,7 +47,7 @@ describe('the standalone stream', () => {
     expect(backend.heard).toHaveLength(1);
   });
 
-  it('is opened again where it ended, and nothing is heard twice', async () => {
+  it('is opened again where it ended, and nothing is delivered twice', async () => {
     const clock = new ManualClock();
     const { channel, backend, sink } = await against(
       ends,
@@ -113,7 +113,7 @@ describe('the standalone stream', () => {
     expect(sink.losses[0]?.reason).toBe('backend_session_lost');
   });
 
-  it('that comes to nothing again and again is lost, and tried further at bounded pauses until it is back', async () => {
+  it('that fails repeatedly is lost, and retried with bounded backoff until it is back', async () => {
     const clock = new ManualClock();
     const tries = 12;
     const { channel, backend, sink, notes } = await against(

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Channel } from '../../../src/upstream/channel.ts';
 import { StdioChannel } from '../../../src/upstream/stdio/channel.ts';
 import { Child } from '../../../src/upstream/stdio/child.ts';
 import { realClock } from '../support/clock.ts';
@@ -48,14 +49,14 @@ describe('a channel over a process', () => {
     expect(first.recorder.http).toBeUndefined();
   });
 
-  it('tells requests and notifications as strays', async () => {
+  it('reports requests and notifications as strays', async () => {
     const { call, sink } = await connect();
     call(1, 'say({ method: "notifications/progress" }); say({ id: 1, method: "ping" })');
     await sink.until(() => sink.strays.length === 2);
     expect(sink.strays).toEqual(['notifications/progress', 'ping']);
   });
 
-  it('drops and counts answers that nobody waits for: unknown, twice, without id, of another type', async () => {
+  it('drops and counts unexpected responses: unknown, duplicate, without id, of another type', async () => {
     const { call, notes } = await connect();
     const { recorder } = call(
       1,
@@ -67,7 +68,7 @@ describe('a channel over a process', () => {
     expect(notes.of('unknown_id')).toHaveLength(4);
   });
 
-  it('hears nothing more of a request that was aborted', async () => {
+  it('delivers nothing more of a request that was aborted', async () => {
     const { call, notes } = await connect();
     const { pending, recorder } = call(1, 'say({ id, result: {} })');
     pending.abort();
@@ -82,7 +83,7 @@ describe('a channel over a process', () => {
     expect(sink.strays).toEqual(['heard {"a":1}']);
   });
 
-  it('fails what is in flight when the process ends, and then says that it is lost', async () => {
+  it('fails requests in flight when the process exits, and then reports the loss', async () => {
     const { call, sink, channel } = await connect();
     const waiting = call(1, '0');
     const answered = call(2, 'say({ id, result: {} }); process.exit(7)');
@@ -107,7 +108,7 @@ describe('a channel over a process', () => {
     expect(await next.recorder.settled()).toBe('answered');
   });
 
-  it('fails what is in flight when it is closed, and does not say that it is lost', async () => {
+  it('fails requests in flight when it is closed, and reports no loss', async () => {
     const { call, sink, channel, child } = await connect();
     const { recorder } = call(1, '0');
     await channel.close();
@@ -116,7 +117,7 @@ describe('a channel over a process', () => {
     expect(isRunning(child.pid)).toBe(false);
   });
 
-  it('gives back bytes as they were written', async () => {
+  it('returns bytes as they were written', async () => {
     const { call } = await connect();
     const { recorder } = call(
       1,
@@ -128,10 +129,10 @@ describe('a channel over a process', () => {
     );
   });
 
-  it('waits for nothing where a process has neither streams nor sessions to forget', async () => {
+  it('does not wait if a process has neither streams nor sessions to forget', async () => {
     const { channel } = await connect();
-    void channel.listen();
-    await channel.forget();
+    const { forget, listen }: Channel = channel;
+    expect([forget, listen]).toEqual([undefined, undefined]);
     expect(channel.streamPerRequest).toBe(false);
   });
 });

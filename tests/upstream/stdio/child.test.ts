@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/errors/failure.ts';
-import type { Reception } from '../../../src/upstream/channel.ts';
-import { Child, type ChildCommand, type ChildLimits, type ChildSink } from '../../../src/upstream/stdio/child.ts';
+import type { Reception } from '../../../src/upstream/reception.ts';
+import { Child, type ChildLimits, type ChildSink } from '../../../src/upstream/stdio/child.ts';
 import { ChildExit } from '../../../src/upstream/stdio/child-exit.ts';
+import type { ChildCommand } from '../../../src/upstream/stdio/start.ts';
 import type { Message } from '../../../src/wire/message.ts';
 import { realClock } from '../support/clock.ts';
 import { anyFlood, isRunning, node, shell } from '../support/processes.ts';
@@ -75,11 +76,11 @@ const hello = '{"jsonrpc":"2.0","method":"hello"}';
 const family = `echo "{\\"jsonrpc\\":\\"2.0\\",\\"method\\":\\"family\\",\\"params\\":{\\"pid\\":$!}}"`;
 const grandchild = (message: string | undefined): number => JSON.parse(message ?? '').params.pid;
 
-describe('what a child prints', () => {
+describe('the output of a child process', () => {
   const rows: readonly { name: string; print: string; messages: readonly string[]; noise?: readonly string[] }[] = [
-    { name: 'a message a line', print: `${hello}\n${hello}\n`, messages: [hello, hello] },
+    { name: 'one message per line', print: `${hello}\n${hello}\n`, messages: [hello, hello] },
     { name: 'CRLF and empty lines', print: `\r\n${hello}\r\n\n`, messages: [hello] },
-    { name: 'a last line without an end', print: hello, messages: [hello] },
+    { name: 'a last line without a line break', print: hello, messages: [hello] },
     { name: 'an array (2025-03-26)', print: `[${hello},${hello}]\n`, messages: [hello, hello] },
     {
       name: 'noise between messages',
@@ -102,15 +103,15 @@ describe('what a child prints', () => {
     expect(notes.of('unreadable')).toHaveLength(1);
   });
 
-  it('noise is cut before it is told', async () => {
+  it('noise is truncated before it is reported', async () => {
     const { listener, notes } = await start(shell('head -c 3000 /dev/zero | tr "\\0" x; echo'));
     await listener.until(() => listener.exits.length === 1);
     expect(notes.of('stdout')[0]?.length).toBeLessThan(250);
   });
 });
 
-describe('what a child inherits', () => {
-  it('is what it needs to run, and what its configuration says; nothing else of ours', async () => {
+describe('the environment of a child process', () => {
+  it('contains what it needs to run, and its configuration; nothing else of ours', async () => {
     const own = { PATH: process.env.PATH, HOME: '/home/x', API_KEY: 'secret', SHELL: '() { :; }; echo oops' };
     const { listener, notes } = await start(shell('env', { TOKEN: 'given', HOME: '/home/y' }), own);
     await listener.until(() => listener.exits.length === 1);
@@ -120,7 +121,7 @@ describe('what a child inherits', () => {
     expect(lines.join('\n')).not.toMatch(/secret|oops/);
   });
 
-  it('is told as it is configured: no shell reads its arguments', async () => {
+  it('is passed as configured: no shell reads its arguments', async () => {
     const { listener, notes } = await start({ command: 'echo', args: ['$HOME; exit 1', '*'], env: {} });
     await listener.until(() => listener.exits.length === 1);
     expect(notes.of('stdout')).toEqual(['$HOME; exit 1 *']);
@@ -138,8 +139,8 @@ describe('a command that cannot be started', () => {
   });
 });
 
-describe('a child that ends by itself', () => {
-  it('tells once, with its code and the tail of its stderr, after its last words', async () => {
+describe('a child process that exits by itself', () => {
+  it('reports once, with its code and the tail of its stderr, after its last messages', async () => {
     const { listener, child } = await start(shell(`echo '${hello}'; echo 'Error: no licence' >&2; exit 3`));
     await listener.until(() => listener.exits.length === 1);
     expect(listener.messages).toEqual([hello]);
@@ -155,13 +156,13 @@ describe('a child that ends by itself', () => {
     expect(() => child.send(Buffer.from('{}\n'))).toThrow(failure);
   });
 
-  it('tells by which signal', async () => {
+  it('reports the signal', async () => {
     const { listener } = await start(shell('kill -9 $$'));
     await listener.until(() => listener.exits.length === 1);
     expect(listener.exits[0]?.cause).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
 
-  it('takes along what it left behind, also when that holds its output open', async () => {
+  it('ends its own children, also when they hold its output open', async () => {
     const { listener, child } = await start(shell(`sleep 1000 & ${family}; exit 0`));
     await listener.until(() => listener.exits.length === 1);
     await child.gone;
@@ -176,7 +177,7 @@ describe('a child that ends by itself', () => {
     expect(isRunning(child.pid)).toBe(false);
   });
 
-  it('is told to a listener that comes later', async () => {
+  it('is reported to a listener that comes later', async () => {
     const child = await Child.start({
       command: shell('exit 1'),
       limits,
@@ -242,13 +243,13 @@ describe('ending a child', () => {
     expect(listener.exits).toEqual([]);
   });
 
-  it('happens once, whoever asks how often', async () => {
+  it('happens once, however often it is requested', async () => {
     const { child } = await start(shell('cat > /dev/null'));
     await Promise.all([child.stop(), child.stop()]);
     await child.stop();
   });
 
-  it('tells its listener where somebody else decided it', async () => {
+  it('is reported to its listener if another caller decided it', async () => {
     const { listener, child } = await start(shell('cat > /dev/null'));
     const { Failure } = await import('../../../src/errors/failure.ts');
     await child.stop(new Failure('backend_unavailable', { message: 'idle' }));
@@ -299,7 +300,7 @@ describe('writing to a child', () => {
 });
 
 describe('stderr', () => {
-  it('is told by lines, cut and bounded, and its tail is kept', async () => {
+  it('is reported by lines, truncated and bounded, and its tail is kept', async () => {
     const { listener, notes } = await start(
       shell('echo first >&2; yes "a line of noise" | head -n 20000 >&2; printf "the last one" >&2; exit 1'),
     );

@@ -19,13 +19,13 @@ describe('which process makes room', () => {
       expected: 'lists',
     },
     {
-      name: 'none that was just given to somebody',
+      name: 'none that was just assigned',
       processes: [idle('lists', undefined, 0, { used: false })],
       waiting: 'alice',
       expected: undefined,
     },
     {
-      name: 'none of a principal’s own sessions',
+      name: 'none of the sessions of the same principal',
       processes: [idle('a1', 'alice', 600), idle('a2', 'alice', 600)],
       waiting: 'alice',
       expected: undefined,
@@ -64,7 +64,7 @@ describe('which process makes room', () => {
     expect(dispensable(processes, waiting, stateful)?.name).toBe(expected);
   });
 
-  it('where nothing is kept between calls, an idle one of the principal that has most, at once', () => {
+  it('if nothing is kept between calls, an idle one of the principal that has most, at once', () => {
     const processes = [idle('b1', 'bob', 9), idle('a1', 'alice', 0), idle('a2', 'alice', 1)];
     expect(dispensable(processes, 'alice', stateless)?.name).toBe('a2');
   });

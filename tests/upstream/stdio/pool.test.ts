@@ -88,20 +88,19 @@ const reason = (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe('the processes of a backend', () => {
-  it('are as many as are asked for, up to the limit; the next one waits for an end', async () => {
+  it('are as many as requested, up to the limit; the next one waits for an end', async () => {
     const { pool } = setup();
     const first = await pool.acquire();
     await pool.acquire();
     const third = pool.acquire();
     expect(pool.size).toBe(2);
-    first.used = true;
-    pool.release(first);
+    void first.stop();
     expect(await third).not.toBe(first);
     expect(first.alive).toBe(false);
     expect(pool.size).toBe(2);
   });
 
-  it('are served in the order of the asking', async () => {
+  it('are served in the order of requests', async () => {
     const { pool } = setup({ maxProcesses: 1 });
     const first = await pool.acquire();
     const order: string[] = [];
@@ -125,27 +124,7 @@ describe('the processes of a backend', () => {
     expect(await Promise.all(waiting)).toEqual(['backend_busy', 'backend_busy']);
   });
 
-  it('are given on when nobody used them, and ended when somebody did', async () => {
-    const { pool, children } = setup();
-    const unused = await pool.acquire();
-    pool.release(unused);
-    expect(await pool.acquire()).toBe(unused);
-    unused.used = true;
-    pool.release(unused);
-    await unused.gone;
-    expect(await pool.acquire()).toBe(children[1]);
-  });
-
-  it('are not given on when they ended in the meantime', async () => {
-    const { pool, clock, children } = setup();
-    const unused = await pool.acquire();
-    pool.release(unused);
-    clock.advance(20_000);
-    await unused.crash();
-    expect(await pool.acquire()).toBe(children[1]);
-  });
-
-  it('are ended when nothing happened for long, unless somebody waits for them', async () => {
+  it('are ended when idle for long, unless a call waits for them', async () => {
     const { pool, clock } = setup();
     const idle = await pool.acquire();
     const busy = await pool.acquire();
@@ -161,7 +140,7 @@ describe('the processes of a backend', () => {
     await busy.gone;
   });
 
-  it('are all ended on close, and who waits is refused', async () => {
+  it('are all ended on close, and waiting requests are rejected', async () => {
     const { pool, clock } = setup({ maxProcesses: 1 });
     const child = await pool.acquire();
     const waiting = reason(pool.acquire());
@@ -181,7 +160,7 @@ describe('the processes of a backend', () => {
   });
 });
 
-describe('a command that does not stay up', () => {
+describe('a command that keeps exiting', () => {
   it('is started again after a wait that doubles up to its limit', async () => {
     const { pool, clock, children } = setup({ waitMs: 15_000 });
     let child = await pool.acquire();
@@ -196,7 +175,7 @@ describe('a command that does not stay up', () => {
     }
   });
 
-  it('is refused at once while the wait is longer than anybody waits', async () => {
+  it('is rejected at once while the backoff is longer than the wait', async () => {
     const { pool, faults, clock } = setup({ waitMs: 100 });
     const fault = new Failure('backend_unavailable', { message: 'no such program' });
     faults.push(fault);
@@ -206,7 +185,7 @@ describe('a command that does not stay up', () => {
     await pool.acquire();
   });
 
-  it('is waited for by who has the patience', async () => {
+  it('is waited for within the limit', async () => {
     const { pool, faults, clock, children } = setup({ waitMs: 100 });
     faults.push(new Failure('backend_unavailable'));
     await reason(pool.acquire());
@@ -216,7 +195,7 @@ describe('a command that does not stay up', () => {
     expect(children).toHaveLength(1);
   });
 
-  it('says so to those who wait for the restart in vain', async () => {
+  it('is reported to requests that wait for the restart', async () => {
     const { pool, faults, clock } = setup({ waitMs: 600 });
     faults.push(new Failure('backend_unavailable'), new Failure('backend_unavailable'));
     await reason(pool.acquire());
@@ -228,7 +207,7 @@ describe('a command that does not stay up', () => {
     expect(await waits).toBe('backend_unavailable');
   });
 
-  it('is started at once when it ended after long service, or because we said so', async () => {
+  it('is started at once when it exited after long service, or because we ended it', async () => {
     const { pool, clock, children } = setup();
     const served = await pool.acquire();
     clock.advance(20_000);

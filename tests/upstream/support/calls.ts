@@ -2,7 +2,7 @@ import type { Failure } from '../../../src/errors/failure.ts';
 import type { CallOutcome, CallRequest, CallSink, ClientFacts, ServerRequest } from '../../../src/exchange/call.ts';
 import type { UpstreamSessionSink } from '../../../src/exchange/upstream-session.ts';
 import { systemPermit } from '../../../src/policy/permit.ts';
-import type { BackendNotes, OddKind } from '../../../src/upstream/events.ts';
+import type { BackendNotes, OddKind } from '../../../src/upstream/channel.ts';
 import type { HealthReporter } from '../../../src/upstream/health.ts';
 import { readCapabilities } from '../../../src/wire/capabilities.ts';
 import type { Notification, Request } from '../../../src/wire/message.ts';
@@ -28,6 +28,7 @@ export const limits = {
 
 /** For what is looked at without a backend that could be down. */
 export const untroubled: HealthReporter = {
+  phase: 'closed',
   refusal: () => undefined,
   reached: () => undefined,
   unreached: () => undefined,

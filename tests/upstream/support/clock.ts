@@ -42,7 +42,7 @@ export class ManualClock implements Clock {
     return [...this.#timers].map((timer) => timer.ms);
   }
 
-  /** Resolves when somebody waits for exactly so long. */
+  /** Resolves when a timer with exactly this delay is set. */
   async waiting(ms: number): Promise<void> {
     while (!this.pending.includes(ms)) await new Promise<void>((resolve) => this.#watchers.push(resolve));
   }

@@ -1,4 +1,4 @@
-import { Ids } from '../../../src/upstream/ids.ts';
+import { Ids } from '../../../src/upstream/envelope.ts';
 
 /** Ids that a test can name: "1", "2" and so on. */
 export class CountedIds extends Ids {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { FloodBudget } from '../../../src/upstream/flood-meter.ts';
 
-/** Whether a process runs. One that ended and was not reaped does not: in a container nobody may reap orphans. */
+/** Whether a process runs. A zombie does not run: a container may have no process that reaps orphans. */
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -3,10 +3,10 @@ import type {
   ChannelNotes,
   ChannelSink,
   HttpFacts,
-  Reception,
   RequestSink,
   StandaloneListener,
 } from '../../../src/upstream/channel.ts';
+import type { Reception } from '../../../src/upstream/reception.ts';
 import type { Message, Notification, Request, Response } from '../../../src/wire/message.ts';
 
 export function text(message: Message): string {

@@ -1,6 +1,6 @@
 import { Failure } from '../../../src/errors/failure.ts';
+import type { Connector } from '../../../src/upstream/backend-options.ts';
 import type { ChannelSink } from '../../../src/upstream/channel.ts';
-import type { Connector } from '../../../src/upstream/connector.ts';
 import type { Transport } from '../../../src/upstream/verdict.ts';
 import { type Asked, ScriptedChannel } from './scripted-channel.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { HttpChannel, type HttpChannelOptions } from '../../../src/upstream/http/channel.ts';
-import type { HttpChannelLimits } from '../../../src/upstream/http/context.ts';
+import { HttpChannel } from '../../../src/upstream/http/channel.ts';
+import type { HttpChannelLimits, HttpChannelOptions } from '../../../src/upstream/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/upstream/http/pool.ts';
 import { realClock } from './clock.ts';
 import { anyFlood } from './processes.ts';
@@ -21,7 +21,9 @@ export type Answer = (response: ServerResponse, request: Heard, socket: Socket) 
 export class ScriptedBackend {
   readonly heard: Heard[] = [];
   readonly sockets = new Set<Socket>();
-  /** The connection of each request. undici opens a spare one after an abort, so looking at all of them tells nothing. */
+  /**
+   * The connection of each request. undici opens a spare one after an abort, so looking at all of them tells nothing.
+   */
   readonly #carriers: Socket[] = [];
   readonly #server = createServer();
   readonly #answers: readonly Answer[];
@@ -118,7 +120,7 @@ export function openChannel(
   const channel = new HttpChannel({
     url,
     pools,
-    headers: () => noHeaders,
+    headers: noHeaders,
     resumable: true,
     limits: channelLimits,
     flood: anyFlood(),

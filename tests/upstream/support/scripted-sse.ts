@@ -7,7 +7,10 @@ import { anyFlood } from './processes.ts';
 import { ChannelRecorder, NotesRecorder, RequestRecorder } from './recorders.ts';
 import { type Answer, bare, poolLimits, ScriptedBackend } from './scripted-http.ts';
 
-/** What an HTTP+SSE server does: `stream` with each GET, and the nth of `posts` with the nth POST; the last one serves the rest. */
+/**
+ * What an HTTP+SSE server does: `stream` with each GET, and the nth of `posts` with the nth POST; the last one serves
+ * the rest.
+ */
 export interface SseScript {
   readonly stream?: Answer;
   readonly posts?: readonly Answer[];
@@ -99,7 +102,7 @@ export async function scripted(
       const channel = await SseChannel.open({
         url,
         pools,
-        headers: () => noHeaders,
+        headers: noHeaders,
         limits: sseLimits,
         flood: anyFlood(),
         clock: realClock,

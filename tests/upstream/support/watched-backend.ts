@@ -1,4 +1,4 @@
-/** A backend on a clock that the test moves, and what is told of it. */
+/** A backend on a clock that the test moves, and the changes that it reports. */
 import { expect, onTestFinished } from 'vitest';
 import { Failure } from '../../../src/errors/failure.ts';
 import type { BackendState, UpstreamSession } from '../../../src/exchange/upstream-session.ts';

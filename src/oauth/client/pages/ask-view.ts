@@ -4,7 +4,7 @@
 
 import { type Page, page } from '../../../web/frame.ts';
 import { type Html, html } from '../../../web/html.ts';
-import type { ConsentPrincipal } from '../consents.ts';
+import type { ConsentPrincipal } from '../consent-store.ts';
 import { pageLimits } from './limits.ts';
 import type { PendingConsent } from './ports.ts';
 
@@ -20,14 +20,14 @@ export function askView({ consent, proof, proven = false, formsLeadTo = [] }: Co
   const { backend, url, issuer, scopes, principal, shared } = consent;
   const elsewhere = pagesElsewhere(consent);
   const body = html`
-<p>The MCP server <strong>${backend}</strong> needs access to an account of yours. You give it at the authorization server below; your password there stays there.</p>
+<p>The MCP server <strong>${backend}</strong> needs access to your account. You grant it at the authorization server below; the gateway does not see your password.</p>
 <dl>
 <div><dt>MCP server</dt><dd>${backend}<br><span class="code">${hostOf(url)}</span></dd></div>
 <div><dt>You allow it at</dt><dd><span class="code">${hostOf(issuer)}</span>${elsewhere && html`<br>on pages of <span class="code">${elsewhere}</span>`}</dd></div>
 <div><dt>Access</dt><dd>${scopesView(scopes)}</dd></div>
 <div><dt>Connected for</dt><dd>${personView(principal, proven)}</dd></div>
 </dl>
-${shared && html`<p class="warn"><strong>For everybody.</strong> Everybody who uses this server through the gateway will act with the account that you choose.</p>`}
+${shared && html`<p class="warn"><strong>For everybody.</strong> Everyone who uses this server through the gateway will act with the account that you choose.</p>`}
 <p class="soft">Go on only if your own MCP client has just asked you to. If somebody sent you this link, close the page.</p>
 ${proof}`;
   return page({ title: `Connect ${backend}`, body, formsLeadTo });
@@ -48,7 +48,7 @@ export function hostOf(address: string): string {
 }
 
 function scopesView(scopes: readonly string[]): Html {
-  if (scopes.length === 0) return html`What the authorization server grants by itself`;
+  if (scopes.length === 0) return html`The default of the authorization server`;
   const listed = scopes.slice(0, pageLimits.shownScopes);
   const more = scopes.length - listed.length;
   return html`<ul>${listed.map((scope) => html`<li class="code">${scope}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
@@ -61,7 +61,7 @@ function scopesView(scopes: readonly string[]): Html {
 function personView({ kind, keyName, issuer, subject }: ConsentPrincipal, proven: boolean): Html {
   switch (kind) {
     case 'local':
-      return html`Whoever uses this computer`;
+      return html`The users of this computer`;
     case 'key':
       return html`The holder of the access key <span class="code">${keyName}</span>`;
     case 'token':
@@ -94,7 +94,7 @@ export function keyForm(form: FormFacts, mistake?: string): Html {
     html`${said}
 <label for="key">Access key</label>
 <input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" autocapitalize="off" ${described}>
-<p class="soft" id="hint">The key that your MCP client uses for this gateway. It shows that the link is yours, and goes nowhere else.</p>
+<p class="soft" id="hint">The key that your MCP client uses for this gateway. It proves that the link is yours, and is not sent to any other server.</p>
 <button>Continue</button>`,
   );
 }

@@ -1,6 +1,8 @@
 /** Redirects back to us: from the backend's authorization server, and from the issuer of the person's own account. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageRequest, type PageResponse, single } from '../../../web/request.ts';
+import { consentOf } from '../consent-store.ts';
+import { signedInPath } from '../settings.ts';
 import { hostOf } from './ask-view.ts';
 import { depart, failureView } from './depart.ts';
 import type { Errand, FlowCookies } from './flow-cookies.ts';
@@ -16,7 +18,6 @@ import {
   unbound,
   wrongPerson,
 } from './outcome-views.ts';
-import { signedInPath } from './paths.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
 
 type CallbackParameters = ReadonlyMap<string, string>;
@@ -34,7 +35,7 @@ export class CallbackPages {
     const said = single(query);
     const state = said?.get('state');
     if (said === undefined || state === undefined) return malformed;
-    const id = state.split('.', 1)[0] ?? '';
+    const id = consentOf(state) ?? '';
     const errand: Errand = { kind: 'consent', id };
     const left = this.#flowCookies.back(errand, headers.cookie);
     if (left === undefined || (left !== '' && left !== state)) return unbound;

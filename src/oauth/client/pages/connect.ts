@@ -1,15 +1,15 @@
 /** The connect page and its form. */
 
-import type { Attempts } from '../../../web/attempts.ts';
+import { Attempts } from '../../../web/attempts.ts';
 import type { Html } from '../../../web/html.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../../web/request.ts';
-import { connectPath } from '../settings.ts';
+import { connectPath, signedInPath } from '../settings.ts';
 import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } from './ask-view.ts';
 import type { Browsers } from './browser.ts';
 import { depart } from './depart.ts';
 import type { FlowCookies } from './flow-cookies.ts';
+import { pageLimits } from './limits.ts';
 import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
-import { idIn, signedInPath } from './paths.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
 import { type SignInWay, wayFor } from './ways.ts';
 
@@ -21,7 +21,7 @@ interface ConnectVisit {
 
 type WayOf<Kind extends SignInWay['kind']> = Extract<SignInWay, { readonly kind: Kind }>;
 
-const unknownKey = 'This is no access key of this gateway, or its time is over.';
+const unknownKey = 'This is not an access key of this gateway, or the key has expired.';
 
 export class ConnectPages {
   readonly #ports: ConnectPorts;
@@ -29,11 +29,11 @@ export class ConnectPages {
   readonly #flowCookies: FlowCookies;
   readonly #tries: Attempts;
 
-  constructor(ports: ConnectPorts, browsers: Browsers, flowCookies: FlowCookies, tries: Attempts) {
+  constructor(ports: ConnectPorts, browsers: Browsers, flowCookies: FlowCookies) {
     this.#ports = ports;
     this.#browsers = browsers;
     this.#flowCookies = flowCookies;
-    this.#tries = tries;
+    this.#tries = keyAttempts(ports.now);
   }
 
   async show(request: PageRequest): Promise<PageResponse> {
@@ -114,7 +114,7 @@ export class ConnectPages {
       return seeOther(url, { 'set-cookie': [cookie] });
     } catch (error) {
       if (!(error instanceof SignInError)) throw error;
-      this.#ports.warn('nobody can sign in at an issuer', { issuer, why: error.message });
+      this.#ports.warn('people cannot sign in at an issuer', { issuer, why: error.message });
       return failed({ reason: 'sign_in_failed', text: 'The issuer of your account cannot be reached at the moment.' });
     }
   }
@@ -133,6 +133,21 @@ export class ConnectPages {
     const view = askView({ consent, proof, proven, formsLeadTo: formTargets(consent) });
     return shown(status, view, { 'set-cookie': browser.setCookie });
   }
+}
+
+/** Undefined if no consent can have this path. */
+function idIn(path: string): string | undefined {
+  const id = path.slice(connectPath.length);
+  return path.startsWith(connectPath) && id.length <= pageLimits.idChars && /^[\w-]+$/.test(id) ? id : undefined;
+}
+
+/**
+ * Counts wrong keys by link. At the limit even the right key is refused, and the person needs a new link. Several
+ * replicas allow several times as many attempts, which is harmless for secrets of this length.
+ */
+export function keyAttempts(now: () => number): Attempts {
+  const { wrongKeys, wrongKeysMs, triedLinks } = pageLimits;
+  return new Attempts({ most: wrongKeys, withinMs: wrongKeysMs, names: triedLinks }, now);
 }
 
 /**

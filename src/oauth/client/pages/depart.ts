@@ -23,7 +23,7 @@ export async function depart(
     return failureView(error, cookies);
   }
   const url = new URL(address);
-  // A pushed request (RFC 9126) has no `state` in its URL. Then only `Consents` compares the part after the id.
+  // A pushed request (RFC 9126) has no `state` in its URL. Then only `ConsentService` compares the part after the id.
   const state = url.searchParams.get('state') ?? '';
   const cookie = flowCookies.leave({ kind: 'consent', id }, state);
   return seeOther(url.href, { 'set-cookie': [...cookies, cookie] });

@@ -3,6 +3,8 @@
  * `sub` of the ID token. No token is kept.
  */
 import * as oauth from 'oauth4webapi';
+import { isLoopbackHost } from '../../fetch/addresses.ts';
+import type { GuardedFetch } from '../guarded-fetch.ts';
 import { pageLimits } from './limits.ts';
 import { type ForeignSignIn, type SignedIn, SignInError } from './ports.ts';
 
@@ -15,12 +17,9 @@ export interface OpenIdClient {
   readonly clientSecret?: string;
 }
 
-/** The type of oauth4webapi's `customFetch`. */
-export type OpenIdFetch = (url: string, init: oauth.CustomFetchOptions<string, unknown>) => Promise<Response>;
-
 export interface OpenIdOutside {
   /** For an issuer from the config. The fetch restricts which other URLs are requested, and limits their responses. */
-  readonly fetchFor: (issuer: string) => OpenIdFetch;
+  readonly fetchFor: (issuer: string) => GuardedFetch['fetch'];
   readonly now: () => number;
 }
 
@@ -42,7 +41,7 @@ export function openIdSignIn(clients: readonly OpenIdClient[], outside: OpenIdOu
   const byIssuer = new Map(clients.map((client) => [client.issuer, new Issuer(client, outside)]));
   const issuerOf = (name: string): Issuer => {
     const issuer = byIssuer.get(name);
-    if (issuer === undefined) throw new SignInError('there is no client for this issuer');
+    if (issuer === undefined) throw new SignInError('no `signIn` is configured for this issuer');
     return issuer;
   };
   return {
@@ -68,7 +67,7 @@ interface Return {
 class Issuer {
   readonly #settings: OpenIdClient;
   readonly #outside: OpenIdOutside;
-  readonly #fetch: OpenIdFetch;
+  readonly #fetch: GuardedFetch['fetch'];
   readonly #client: oauth.Client;
   #known: KnownIssuer | undefined;
 
@@ -81,7 +80,8 @@ class Issuer {
 
   async address(redirectUri: string, state: string, { nonce, verifier }: Secrets): Promise<string> {
     const { authorization_endpoint: endpoint } = await this.#server();
-    if (endpoint === undefined || !URL.canParse(endpoint)) throw new SignInError('it has nowhere to sign in');
+    if (endpoint === undefined || !URL.canParse(endpoint))
+      throw new SignInError('its metadata has no authorization endpoint');
     const url = new URL(endpoint);
     const parameters = {
       response_type: 'code',
@@ -118,7 +118,7 @@ class Issuer {
       // check.
       await oauth.validateApplicationLevelSignature(server, response, this.#options());
       const claims = oauth.getValidatedIdTokenClaims(tokens);
-      if (claims === undefined) throw new SignInError('it gave no ID token');
+      if (claims === undefined) throw new SignInError('its response has no ID token');
       return { issuer: claims.iss, subject: claims.sub };
     } catch (cause) {
       throw asSignInError(cause);
@@ -140,21 +140,21 @@ class Issuer {
   }
 
   #options() {
+    const { protocol, hostname } = new URL(this.#settings.issuer);
     return {
       [oauth.customFetch]: this.#fetch,
       // RFC 8414 requires TLS. Requests to an issuer on this machine cannot be intercepted.
-      [oauth.allowInsecureRequests]: loopback.test(this.#settings.issuer),
+      [oauth.allowInsecureRequests]: protocol === 'http:' && isLoopbackHost(hostname),
       signal: AbortSignal.timeout(pageLimits.requestMs),
     };
   }
 }
 
-const loopback = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?:\/|$)/;
-
 /** Only the code: the library's messages may quote the issuer's response. */
 function asSignInError(cause: unknown): SignInError {
   if (cause instanceof SignInError) return cause;
-  if (cause instanceof oauth.AuthorizationResponseError) return new SignInError('it refused', { refused: true });
+  if (cause instanceof oauth.AuthorizationResponseError)
+    return new SignInError('it refused the request', { refused: true });
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no connection';
-  return new SignInError(`it could not be asked or its answer is not good (${code})`, { cause });
+  return new SignInError(`the request failed or the response is not valid (${code})`, { cause });
 }

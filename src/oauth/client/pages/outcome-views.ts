@@ -1,57 +1,51 @@
 /** The pages for the end of a flow, or for why it cannot go on, each with what to do next. */
 import { page } from '../../../web/frame.ts';
-import { html } from '../../../web/html.ts';
+import { type Html, html } from '../../../web/html.ts';
 import { type PageResponse, shown } from '../../../web/request.ts';
 import { hostOf } from './ask-view.ts';
 import { pageLimits } from './limits.ts';
 import type { PendingConsent } from './ports.ts';
 import type { Hindrance } from './ways.ts';
 
-const askAgain = html`<p>Ask your MCP client to do again what it was doing; it will show you a new link.</p>`;
+function view(status: number, title: string, body: Html, headers: PageResponse['headers'] = {}): PageResponse {
+  return shown(status, page({ title, body }), headers);
+}
+
+const askAgain = html`<p>Repeat in your MCP client what you were doing; it will show you a new link.</p>`;
 
 /** The same page for unknown, used and expired links. */
-export const gone = shown(
+export const gone = view(
   404,
-  page({
-    title: 'This link leads nowhere',
-    body: html`<p>It was used already, its time is over, or it never was one of ours.</p>${askAgain}`,
-  }),
+  'This link is not valid',
+  html`<p>It was already used, has expired, or was not created by this gateway.</p>${askAgain}`,
 );
 
 /** Names no one: a visitor with a stolen link must not learn whose it is. */
-export const wrongPerson = shown(
+export const wrongPerson = view(
   403,
-  page({
-    title: 'This link is not yours',
-    body: html`<p>It was made for somebody else, and only they can use it. Nothing was connected.</p>
-<p>If it came from your own MCP client, sign in with the account, or use the access key, that the client uses. If somebody sent it to you, close the page and tell whoever runs this gateway.</p>`,
-  }),
+  'This link is not yours',
+  html`<p>It was made for another person, and only that person can use it. No account was connected.</p>
+<p>If it came from your own MCP client, sign in with the account, or use the access key, that the client uses. If somebody sent it to you, close the page and tell the operator of this gateway.</p>`,
 );
 
 const hindrances: Readonly<Record<Hindrance, PageResponse>> = {
-  elsewhere: shown(
+  elsewhere: view(
     403,
-    page({
-      title: 'Only at the computer itself',
-      body: html`<p>This link is for whoever sits at the computer that the gateway runs on. It works only in a browser there, with no proxy between.</p>
-<p>Open it there. For links that work from elsewhere, whoever runs the gateway can give people access keys or set up sign-in, and let each connect an account of their own.</p>`,
-    }),
+    'Open this link on the gateway’s computer',
+    html`<p>This link works only in a browser on the computer that the gateway runs on, without a proxy in between.</p>
+<p>Open it there. To get links that work on other computers, the operator of the gateway can configure access keys or sign-in, and separate accounts for each person.</p>`,
   ),
-  program: shown(
+  program: view(
     403,
-    page({
-      title: 'This is for a program',
-      body: html`<p>What asked is a program that acts for itself, not for a person, so there is nobody who could allow this here.</p>
-<p>Whoever runs the gateway can give the MCP server an account of its own in the configuration.</p>`,
-    }),
+    'This is for a program',
+    html`<p>The request came from a program that acts for itself and not for a person, so no person can give consent for it.</p>
+<p>The operator of the gateway can configure an account for the MCP server.</p>`,
   ),
-  unconfigured: shown(
+  unconfigured: view(
     403,
-    page({
-      title: 'We cannot tell who you are',
-      body: html`<p>This gateway has no way to let you show in a browser that the link is yours. Nothing was connected.</p>
-<p>Whoever runs the gateway can set up sign-in for the issuer of your account.</p>`,
-    }),
+    'The gateway cannot verify who you are',
+    html`<p>This gateway has no sign-in for your account, so it cannot verify that the link is yours. No account was connected.</p>
+<p>The operator of the gateway can configure sign-in for the issuer of your account.</p>`,
   ),
 };
 
@@ -59,51 +53,43 @@ export function hindered(why: Hindrance): PageResponse {
   return hindrances[why];
 }
 
-export const staleForm = shown(
+export const staleForm = view(
   403,
-  page({
-    title: 'Please open the link again',
-    body: html`<p>This form was not sent by a page that we showed in this browser, or the browser kept no cookie. Allow cookies for this address, and open the link once more.</p>`,
-  }),
+  'Please open the link again',
+  html`<p>This form was not sent from a page of this gateway in this browser, or the browser did not keep its cookie. Allow cookies for this address, and open the link once more.</p>`,
 );
 
-export const malformed = shown(
+export const malformed = view(
   400,
-  page({
-    title: 'We do not understand that',
-    body: html`<p>The address or the form is not one that we made.</p>${askAgain}`,
-  }),
+  'This request is not valid',
+  html`<p>The address or the form was not created by this gateway.</p>${askAgain}`,
 );
 
 /** Also shown on reload after success. */
-export const unbound = shown(
+export const unbound = view(
   403,
-  page({
-    title: 'Nothing to finish here',
-    body: html`<p>No connection is under way in this browser that this answer belongs to. If you have just been told that you are connected, all is well.</p>
-<p>Otherwise open the link that your MCP client showed you, and finish in the same browser.</p>`,
-  }),
+  'Nothing to finish here',
+  html`<p>No connection was started in this browser that this response belongs to. If a page has just told you that the account is connected, everything is fine.</p>
+<p>Otherwise, open the link that your MCP client showed you, and finish in the same browser.</p>`,
 );
 
 /** RFC 9207, 4: a mix-up attack may have brought the response of a different server. None of its content is shown. */
-export const mismatched = shown(
+export const mismatched = view(
   400,
-  page({
-    title: 'This answer does not fit',
-    body: html`<p class="warn">What came back is not the answer of the authorization server that you were sent to. Nothing was sent on, and nothing was connected.</p>
-<p>Open the link from your MCP client once more. If this page comes again, do not go on, and tell whoever runs this gateway.</p>`,
-  }),
+  'This response does not match',
+  html`<p class="warn">The response did not come from the authorization server that you were sent to. No data was sent to any server, and no account was connected.</p>
+<p>Open the link from your MCP client once more. If this page appears again, stop, and tell the operator of this gateway.</p>`,
 );
 
 export function tooManyTries(waitMs: number): PageResponse {
   const seconds = Math.ceil(waitMs / 1000);
-  const body = html`<p>Too many wrong keys were tried. This link takes none for another ${Math.ceil(seconds / 60)} minutes.</p>${askAgain}`;
-  return shown(429, page({ title: 'Too many tries', body }), { 'retry-after': String(seconds) });
+  const body = html`<p>Too many wrong keys were entered. This link accepts no keys for another ${Math.ceil(seconds / 60)} minutes.</p>${askAgain}`;
+  return view(429, 'Too many tries', body, { 'retry-after': String(seconds) });
 }
 
 export function wrongMethod(allow: string): PageResponse {
-  const body = html`<p>This address takes ${allow} only.</p>`;
-  return shown(405, page({ title: 'Not like this', body }), { allow });
+  const body = html`<p>This address supports only ${allow}.</p>`;
+  return view(405, 'Method not allowed', body, { allow });
 }
 
 type Cookies = readonly string[];
@@ -111,7 +97,7 @@ type Cookies = readonly string[];
 export function connected({ backend, issuer }: PendingConsent, cookies: Cookies): PageResponse {
   const body = html`<p class="good"><strong>${backend}</strong> may now use your account at <span class="code">${hostOf(issuer)}</span>.</p>
 <p>You may close this page and go back to your MCP client.</p>`;
-  return shown(200, page({ title: 'Connected', body }), { 'set-cookie': cookies });
+  return view(200, 'Connected', body, { 'set-cookie': cookies });
 }
 
 /** The error of a different server. RFC 6749, 4.1.2.1: the text is for developers, so it is shown as a quotation. */
@@ -125,17 +111,17 @@ export interface SaidError {
 export function refused({ host, error, description }: SaidError, cookies: Cookies): PageResponse {
   const denied = error === 'access_denied';
   const said = html`<dl>
-<div><dt>It said</dt><dd class="code">${cut(error)}</dd></div>
-${description !== undefined && html`<div><dt>In words</dt><dd>${cut(description)}</dd></div>`}
+<div><dt>Error</dt><dd class="code">${cut(error)}</dd></div>
+${description !== undefined && html`<div><dt>Description</dt><dd>${cut(description)}</dd></div>`}
 </dl>`;
   const body = html`<p>${
     denied
-      ? html`Access was not given at <span class="code">${host}</span>.`
-      : html`The authorization server <span class="code">${host}</span> refused.`
-  } Nothing was connected.</p>
+      ? html`You did not grant access at <span class="code">${host}</span>.`
+      : html`The authorization server <span class="code">${host}</span> refused the request.`
+  } No account was connected.</p>
 ${said}
-${denied ? askAgain : html`<p>Try once more; if it stays so, show this page to whoever runs this gateway.</p>`}`;
-  return shown(400, page({ title: denied ? 'Not connected' : 'The authorization server refused', body }), {
+${denied ? askAgain : html`<p>Try once more. If it fails again, show this page to the operator of this gateway.</p>`}`;
+  return view(400, denied ? 'Not connected' : 'The authorization server refused', body, {
     'set-cookie': cookies,
   });
 }
@@ -151,6 +137,6 @@ export function failed(
 ): PageResponse {
   const body = html`<p>${text}</p>
 <dl><div><dt>Reason</dt><dd class="code">${reason}</dd></div></dl>
-<p>Nothing was connected. Try the link once more; if it stays so, show this page to whoever runs this gateway.</p>`;
-  return shown(502, page({ title: 'It could not be finished', body }), { 'set-cookie': cookies });
+<p>No account was connected. Try the link once more. If it fails again, show this page to the operator of this gateway.</p>`;
+  return view(502, 'The account could not be connected', body, { 'set-cookie': cookies });
 }

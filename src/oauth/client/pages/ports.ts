@@ -1,13 +1,15 @@
 /** What the pages need from the rest of the gateway. */
 
+import type { Warn } from '../../../observe/ports.ts';
 import type { Seal } from '../../../store/ports.ts';
-import type { Consent, Consents } from '../consents.ts';
+import type { ConsentService } from '../consent-service.ts';
+import type { Consent } from '../consent-store.ts';
 
 /** The part of an open consent that pages show. */
 export type PendingConsent = Omit<Consent, 'id' | 'endsAt'>;
 
-export interface PendingConsents extends Pick<Consents, 'authorizationUrl'> {
-  /** As in `Consents`. The time that it takes must not reveal whether the id is unknown, used or expired. */
+export interface PendingConsents extends Pick<ConsentService, 'authorizationUrl'> {
+  /** As in `ConsentService`. The time that it takes must not reveal whether the id is unknown, used or expired. */
   find(id: string): Promise<PendingConsent | undefined>;
   complete(id: string, parameters: URLSearchParams): Promise<unknown>;
 }
@@ -76,6 +78,5 @@ export interface ConnectPorts {
   readonly now: () => number;
   /** 32 unguessable bytes, as base64url. */
   readonly random: () => string;
-  /** For operators. Never with a secret or with what a browser sent. */
-  readonly warn: (text: string, facts: Readonly<Record<string, unknown>>) => void;
+  readonly warn: Warn;
 }

@@ -3,7 +3,8 @@
  */
 
 import type { PageRequest } from '../../../web/request.ts';
-import type { ConsentPrincipal } from '../consents.ts';
+import { isLoopback, isLoopbackHost } from '../../fetch/addresses.ts';
+import type { ConsentPrincipal } from '../consent-store.ts';
 import type { ConnectPorts } from './ports.ts';
 
 export type SignInWay =
@@ -46,13 +47,12 @@ function none(why: Hindrance): SignInWay {
  */
 function isHere({ remoteAddress, headers }: PageRequest, publicUrl: string): boolean {
   return (
-    loopbackAddress.test(remoteAddress ?? '') &&
-    loopbackHost.test(headers.host ?? '') &&
-    loopbackHost.test(new URL(publicUrl).host) &&
+    isLoopback(remoteAddress ?? '') &&
+    isLoopbackHost(hostAndPort.exec(headers.host ?? '')?.[1]?.toLowerCase() ?? '') &&
+    isLoopbackHost(new URL(publicUrl).hostname) &&
     !proxyHeaders.some((name) => headers[name] !== undefined)
   );
 }
 
-const loopbackAddress = /^(?:(?:::ffff:)?127(?:\.\d{1,3}){3}|::1)$/i;
-const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+const hostAndPort = /^(\[[^\]]+\]|[^:]+)(?::\d{1,5})?$/;
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];

@@ -28,22 +28,22 @@ export function consentPage(view: ConsentView): ShownPage {
     title: `Connect ${client}?`,
     formsLeadTo,
     body: html`
-<p><strong>${client}</strong> wants to use this gateway in your name. It could:</p>
+<p><strong>${client}</strong> asks to use this gateway on your behalf. It will be able to:</p>
 <ul>${scopes.map((text) => html`<li>${text}</li>`)}</ul>
 <dl>
 <div><dt>At</dt><dd class="code">${resource}</dd></div>
-<div><dt>Leads back to</dt><dd class="code">${redirectHost}</dd></div>
+<div><dt>Returns to</dt><dd class="code">${redirectHost}</dd></div>
 ${
   clientHost === undefined
-    ? html`<div><dt>Who it is</dt><dd>Nobody has checked: the name is what the client calls itself.</dd></div>`
-    : html`<div><dt>Who it is</dt><dd>What <span class="code">${clientHost}</span> publishes about itself</dd></div>`
+    ? html`<div><dt>Who it is</dt><dd>Not verified: the client chose this name itself.</dd></div>`
+    : html`<div><dt>Who it is</dt><dd>As published by <span class="code">${clientHost}</span></dd></div>`
 }
 <div><dt>Signed in as</dt><dd>${user}</dd></div>
 </dl>
 ${
   isLocal &&
-  html`<p class="warn"><strong>This leads to your own computer.</strong> Any program that runs there can receive the
-answer, whatever it calls itself. Go on only if you have just started ${client} yourself.</p>`
+  html`<p class="warn"><strong>This returns to your own computer.</strong> Any program that runs there can receive the
+response, whatever its name. Continue only if you have just started ${client} yourself.</p>`
 }
 <form method="post">
 <input type="hidden" name="token" value="${token}">

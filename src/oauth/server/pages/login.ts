@@ -20,8 +20,8 @@ export function loginPage({ token, client, name = '', trouble, formsLeadTo = [] 
     title: 'Sign in',
     formsLeadTo,
     body: html`
-${client !== undefined && html`<p><strong>${client}</strong> wants to connect to this gateway. Sign in to go on.</p>`}
-${trouble === 'wrong' && html`<p class="warn" role="alert">The name or the password is not right.</p>`}
+${client !== undefined && html`<p><strong>${client}</strong> asks to connect to this gateway. Sign in to continue.</p>`}
+${trouble === 'wrong' && html`<p class="warn" role="alert">The user name or the password is wrong.</p>`}
 ${
   isWaiting &&
   html`<p class="warn" role="alert">There were too many attempts. Try again in ${waitInWords(trouble.waitMs)}.</p>`

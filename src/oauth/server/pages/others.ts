@@ -1,20 +1,16 @@
 /** Pages without a decision: errors, sign-out, and confirmations. */
+import type { ErrorOut } from 'oidc-provider';
 import { html } from '../../../web/html.ts';
 import type { ShownPage } from './answers.ts';
 
-export interface AuthServerError {
-  readonly error: string;
-  readonly error_description?: string | undefined;
-}
-
 /** Explains the error in plain words. The details for the client's developer stand below. */
-export function troublePage(status: number, { error, error_description }: AuthServerError): ShownPage {
+export function troublePage(status: number, { error, error_description }: ErrorOut): ShownPage {
   return {
     status,
-    title: titles.get(error) ?? 'This did not work',
+    title: titles.get(error) ?? 'The request failed',
     body: html`
-<p>${words.get(error) ?? 'The program that sent you here asked for something that this gateway does not give.'}</p>
-<p class="soft">Go back to the program and start again there. If it happens again, tell its makers:</p>
+<p>${words.get(error) ?? 'The program that sent you here made a request that this gateway does not support.'}</p>
+<p class="soft">Go back to the program and start again there. If it happens again, report this error to the program’s developers:</p>
 <dl>
 <div><dt>Error</dt><dd class="code">${error}</dd></div>
 ${error_description !== undefined && html`<div><dt>Details</dt><dd>${error_description}</dd></div>`}
@@ -25,16 +21,16 @@ ${error_description !== undefined && html`<div><dt>Details</dt><dd>${error_descr
 const titles: ReadonlyMap<string, string> = new Map([
   ['session_not_found', 'This sign-in has ended'],
   ['invalid_client', 'Unknown program'],
-  ['server_error', 'Something went wrong here'],
-  ['too_many_requests', 'Too many at once'],
+  ['server_error', 'The gateway failed'],
+  ['too_many_requests', 'Too many open sign-ins'],
 ]);
 
 const words: ReadonlyMap<string, string> = new Map([
-  ['session_not_found', 'It took too long, it was finished before, or it was begun in another browser.'],
-  ['invalid_client', 'The program that sent you here is not known to this gateway, or not any more.'],
-  ['invalid_redirect_uri', 'The program that sent you here wants the answer in a place that it has not registered.'],
-  ['too_many_requests', 'More sign-ins were begun than this gateway can keep open. It has room again in a while.'],
-  ['server_error', 'The mistake is ours, and it is in the log of the gateway.'],
+  ['session_not_found', 'It took too long, was already finished, or was started in another browser.'],
+  ['invalid_client', 'The program that sent you here is not registered at this gateway, or no longer registered.'],
+  ['invalid_redirect_uri', 'The program that sent you here asked to return to an address that it has not registered.'],
+  ['too_many_requests', 'More sign-ins were started than this gateway can keep open. Try again later.'],
+  ['server_error', 'This is an error of the gateway. Its log has the details.'],
 ]);
 
 /** One page for every interaction that is unknown, finished or expired, so that it does not reveal which. */

@@ -82,7 +82,7 @@ describe.skipIf(!existsSync(executablePath))('in Chromium', () => {
   const begin = (id: string) => consents.pending.set(id, consentFor(people.local, { issuer: login }));
   const title = (page: Page) => page.textContent('h1');
 
-  it('a person gets through, by redirects over other servers, and the policy is in nobody’s way', async () => {
+  it('a user completes the flow with redirects over other servers, and the Content-Security-Policy allows it', async () => {
     begin('c1');
     const { page, complaints } = await visitor();
     await page.goto(`${gate}/connect/c1`);

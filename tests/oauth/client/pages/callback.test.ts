@@ -14,15 +14,18 @@ async function left({ hidesState = false } = {}) {
 
 const good = '/oauth/callback?code=the-code&state=c1.s3cret&iss=https%3A%2F%2Flogin.tickets.example';
 
-describe('coming back from the authorization server', verifies('gateway:consent:browser-bound'), () => {
-  it.each([{ hidesState: false }, { hidesState: true }])('finishes in the browser that left: %o', async (how) => {
-    const { consents, visitor } = await left(how);
-    const answer = await visitor.get(good);
-    expect(answer.status).toBe(200);
-    expect(titleOf(answer)).toBe('Connected');
-    expect(answer.body).not.toMatch(/the-code|s3cret/);
-    expect(consents.completed).toEqual([{ id: 'c1', parameters: good.split('?')[1] }]);
-  });
+describe('the callback from the authorization server', verifies('gateway:consent:browser-bound'), () => {
+  it.each([{ hidesState: false }, { hidesState: true }])(
+    'completes in the browser that started the flow: %o',
+    async (how) => {
+      const { consents, visitor } = await left(how);
+      const answer = await visitor.get(good);
+      expect(answer.status).toBe(200);
+      expect(titleOf(answer)).toBe('Connected');
+      expect(answer.body).not.toMatch(/the-code|s3cret/);
+      expect(consents.completed).toEqual([{ id: 'c1', parameters: good.split('?')[1] }]);
+    },
+  );
 
   it('counts once: the cookie is gone, and so is the link', async () => {
     const { consents, visitor } = await left();
@@ -33,7 +36,7 @@ describe('coming back from the authorization server', verifies('gateway:consent:
   });
 
   // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
-  it('in another browser nothing is finished, and the one that left still can', async () => {
+  it('in another browser completes nothing, and the browser that left still can', async () => {
     const { consents, visitor, browser } = await left();
     const victim = await browser().get(good);
     expect(victim.status).toBe(403);
@@ -55,15 +58,15 @@ describe('coming back from the authorization server', verifies('gateway:consent:
     expect(consents.completed).toEqual([]);
   });
 
-  it('where the state was pushed, what follows the id is compared by the protocol, and the browser stays bound', async () => {
+  it('with a pushed state compares what follows the id, and the browser stays bound', async () => {
     const { visitor } = await left({ hidesState: true });
     const answer = await visitor.get('/oauth/callback?code=x&state=c1.other');
     expect(answer.status).toBe(400);
-    expect(titleOf(answer)).toBe('This answer does not fit');
+    expect(titleOf(answer)).toBe('This response does not match');
     expect((await visitor.get(good)).status).toBe(200);
   });
 
-  it('comes too late after half an hour', async () => {
+  it('is rejected after half an hour', async () => {
     const { visitor, move } = await left();
     move(30 * 60_000);
     expect((await visitor.get(good)).status).toBe(403);
@@ -75,7 +78,7 @@ describe('coming back from the authorization server', verifies('gateway:consent:
     expect((await visitor.get(good)).status).toBe(404);
   });
 
-  it('is no use with a cookie that was changed, or made for another link', async () => {
+  it('is rejected with a cookie that was changed, or made for another link', async () => {
     const { consents, visitor } = await left();
     const [name = '', value = ''] = [...visitor.cookies].find(([key]) => key.includes('consent')) ?? [];
     visitor.cookies.set(name, `${value.slice(0, -1)}${value.endsWith('A') ? 'B' : 'A'}`);
@@ -95,7 +98,7 @@ describe('coming back from the authorization server', verifies('gateway:consent:
     expect((await visitor.get('/oauth/callback?code=x&state=c2.s3cret')).status).toBe(200);
   });
 
-  it('takes GET alone: a HEAD would use the code up', async () => {
+  it('accepts only GET: a HEAD would use up the code', async () => {
     const { visitor } = await left();
     for (const method of ['HEAD', 'POST', 'OPTIONS'])
       expect((await visitor.send({ method, address: good })).status).toBe(405);
@@ -103,12 +106,12 @@ describe('coming back from the authorization server', verifies('gateway:consent:
   });
 });
 
-describe('what the authorization server says instead', verifies('gateway:consent:errors-shown'), () => {
+describe('an error response of the authorization server', verifies('gateway:consent:errors-shown'), () => {
   const said = (error: string) =>
     `/oauth/callback?state=c1.s3cret&error=${error}&error_description=${encodeURIComponent('<script>alert(1)</script>')}`;
 
   it.each([
-    { name: 'the person said no', error: 'access_denied', title: 'Not connected' },
+    { name: 'the user declined', error: 'access_denied', title: 'Not connected' },
     { name: 'an error', error: 'invalid_scope', title: 'The authorization server refused' },
   ])('$name', async ({ error, title }) => {
     const { consents, visitor } = await left();
@@ -121,14 +124,14 @@ describe('what the authorization server says instead', verifies('gateway:consent
     expect(answer.body).not.toContain('<script');
   });
 
-  it('is not shown to a browser that did not leave: anybody could have written it', async () => {
+  it('is not shown to a browser that did not start the flow: it could be forged', async () => {
     const { browser } = await left();
     const answer = await browser().get(said('read_this'));
     expect(answer.status).toBe(403);
     expect(answer.body).not.toMatch(/read_this|alert/);
   });
 
-  it('is not shown where it is not known to be that server: it may be the words of another', async () => {
+  it('is not shown without a verified issuer: it may come from another server', async () => {
     const { consents, visitor } = await left();
     consents.failsWith = failureOf('consent_invalid');
     const answer = await visitor.get(`${said('read_this')}&iss=https%3A%2F%2Fevil.example`);

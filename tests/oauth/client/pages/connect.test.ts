@@ -16,8 +16,8 @@ const ownSignIn: OwnSignIn = {
   signInUrl: (returnTo) => `/auth/login?return=${encodeURIComponent(returnTo)}`,
 };
 
-describe('the page behind a link', () => {
-  it('says who wants what, where it is allowed, and for whom', async () => {
+describe('the consent page', () => {
+  it('shows the backend, the authorization server, the scopes and the user', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     const answer = await browser().get('/connect/c1');
@@ -27,14 +27,14 @@ describe('the page behind a link', () => {
     expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
   });
 
-  it('escapes what others chose', async () => {
+  it('escapes text of others', async () => {
     const { consents, browser } = bench();
     const hostile = '<img src=x>"\'';
     consents.pending.set('c1', consentFor(people.key, { backend: hostile, issuer: hostile, scopes: [hostile] }));
     expect((await browser().get('/connect/c1')).body).not.toContain('<img');
   });
 
-  it('tells a long list of scopes by its number', async () => {
+  it('shows a long list of scopes as a number', async () => {
     const { consents, browser } = bench();
     const scopes = Array.from({ length: 500 }, (_, index) => `scope-${index}`);
     consents.pending.set('c1', consentFor(people.key, { scopes }));
@@ -44,7 +44,11 @@ describe('the page behind a link', () => {
   });
 
   it.each([
-    { name: 'names the host of the pages that people are sent to', at: 'https://sso.example/authorize', named: true },
+    {
+      name: 'names the host of the pages that users are redirected to',
+      at: 'https://sso.example/authorize',
+      named: true,
+    },
     { name: 'names the issuer alone where the pages are its own', at: 'https://login.tickets.example/a', named: false },
   ])('$name', async ({ at, named }) => {
     const { consents, browser } = bench();
@@ -54,13 +58,13 @@ describe('the page behind a link', () => {
     expect(body.includes('on pages of')).toBe(named);
   });
 
-  it('warns where everybody will use the account', async () => {
+  it('warns if all users will share the account', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key, { shared: true }));
     expect((await browser().get('/connect/c1')).body).toContain('For everybody.');
   });
 
-  it('does not name an account to somebody who has not shown that it is theirs', async () => {
+  it('does not show an account name to a user who has not authenticated for it', async () => {
     const { consents, browser } = bench({ ownSignIn });
     consents.pending.set('c1', consentFor(people.own));
     expect((await browser().get('/connect/c1')).body).not.toContain('>ann<');
@@ -94,7 +98,7 @@ describe('the page behind a link', () => {
   });
 });
 
-describe('a link of whoever uses the machine', verifies('gateway:consent:principal-alone'), () => {
+describe('a link for the local user', verifies('gateway:consent:principal-alone'), () => {
   const cases = [
     { name: 'at the machine', publicUrl: localUrl, from: here, status: 303 },
     { name: 'over IPv6', publicUrl: 'http://[::1]:8787', from: { remoteAddress: '::1' }, status: 303 },
@@ -139,7 +143,7 @@ it('a form that was fetched at the machine is of no use elsewhere', async () => 
   for (const [name, value] of visitor.cookies) stranger.cookies.set(name, value);
   const answer = await stranger.post('/connect/c1', { token });
   expect(answer.status).toBe(403);
-  expect(titleOf(answer)).toBe('Only at the computer itself');
+  expect(titleOf(answer)).toBe('Open this link on the gateway’s computer');
 });
 
 describe('a link of a key', verifies('gateway:consent:principal-alone'), () => {
@@ -169,7 +173,7 @@ describe('a link of a key', verifies('gateway:consent:principal-alone'), () => {
       expect(set).toMatch(/^bascule-[\w-]+=[\w-]+; Path=\/; HttpOnly; SameSite=Lax(; Max-Age=\d+)?$/);
   });
 
-  it("is not for another key's holder, who is told no name", async () => {
+  it('is not for the holder of another key, who sees no name', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     const answer = await browser().submit('/connect/c1', { key: keys.other });
@@ -178,7 +182,7 @@ describe('a link of a key', verifies('gateway:consent:principal-alone'), () => {
     expect(answer.body).not.toMatch(/laptop|tickets|other"/);
   });
 
-  it('asks again for a key that is none, and does not repeat it', async () => {
+  it('asks again after a wrong key, and does not repeat it', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     const answer = await browser().submit('/connect/c1', { key: 'wrong-key' });
@@ -187,7 +191,7 @@ describe('a link of a key', verifies('gateway:consent:principal-alone'), () => {
     expect(answer.body).not.toContain('wrong-key');
   });
 
-  it('takes no more than five wrong keys, not even the right one after them, until some time has passed', async () => {
+  it('rejects every key, also the right one, for some time after five wrong ones', async () => {
     const { consents, browser, move } = bench();
     consents.pending.set('c1', consentFor(people.key));
     consents.pending.set('c2', consentFor(people.key));
@@ -221,7 +225,7 @@ describe('a link of an account at our own authorization server', verifies('gatew
     expect(answer.body).not.toMatch(/ann|bob|tickets/);
   });
 
-  it('looks again when the form comes: whoever signed out or changed the account in between is stopped', async () => {
+  it('checks again when the form is sent: a user who signed out or changed the account meanwhile is rejected', async () => {
     const { consents, browser } = bench({ ownSignIn });
     consents.pending.set('c1', consentFor(people.own));
     const visitor = browser();
@@ -234,10 +238,10 @@ describe('a link of an account at our own authorization server', verifies('gatew
   });
 });
 
-describe('a link that nobody can prove to be theirs', () => {
+describe('a link without a way to authenticate its user', () => {
   it.each([
     { name: 'a program', person: people.program, title: 'This is for a program' },
-    { name: 'an issuer without a client', person: people.foreign, title: 'We cannot tell who you are' },
+    { name: 'an issuer without a client', person: people.foreign, title: 'The gateway cannot verify who you are' },
   ])('$name', async ({ person, title }) => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(person));
@@ -251,13 +255,13 @@ describe('a form', () => {
   it.each([
     { name: 'without its token', fields: { key: keys.laptop, token: '' }, status: 403 },
     { name: 'with the token of another browser', fields: { key: keys.laptop, token: 'A'.repeat(43) }, status: 403 },
-  ])('$name leads nowhere', async ({ fields, status }) => {
+  ])('$name is rejected', async ({ fields, status }) => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     expect((await browser().submit('/connect/c1', fields)).status).toBe(status);
   });
 
-  it('with the token for another link leads nowhere', async () => {
+  it('with the token for another link is rejected', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     consents.pending.set('c2', consentFor(people.key));
@@ -266,7 +270,7 @@ describe('a form', () => {
     expect((await visitor.post('/connect/c2', { token, key: keys.laptop })).status).toBe(403);
   });
 
-  it('from another site, or without a cookie, leads nowhere', async () => {
+  it('from another site, or without a cookie, is rejected', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     const visitor = browser();
@@ -280,7 +284,7 @@ describe('a form', () => {
     expect((await visitor.send({ ...form, headers: type })).status).toBe(303);
   });
 
-  it('says so where the authorization server cannot be found, or the link has ended meanwhile', async () => {
+  it('reports that the authorization server cannot be found, or that the link has expired meanwhile', async () => {
     const { consents, browser } = bench();
     consents.pending.set('c1', consentFor(people.key));
     consents.cannotLeave = failureOf('backend_unauthorized', 'No <metadata>.');

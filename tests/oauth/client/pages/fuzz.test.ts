@@ -21,8 +21,8 @@ const cookieName = fc.oneof(
   fc.string(),
 );
 
-describe('anything at all', verifies('gateway:consent:any-input'), () => {
-  it('is answered with 400, 403, 404, 405, a page or a question, and nobody gets through', async () => {
+describe('any input', verifies('gateway:consent:any-input'), () => {
+  it('gets 400, 403, 404, 405, a page or a prompt, and never completes a flow', async () => {
     const { consents, browser } = bench();
     for (const [id, person] of [
       ['c1', people.key],
@@ -59,7 +59,7 @@ describe('anything at all', verifies('gateway:consent:any-input'), () => {
     expect(consents.completed).toEqual([]);
   });
 
-  it('in a browser that did leave, only the right state finishes', async () => {
+  it('in a browser that started a flow, only the right state completes it', async () => {
     await fc.assert(
       fc.asyncProperty(fields, fc.constantFrom('/oauth/callback', '/oauth/signed-in'), async (query, where) => {
         const { consents, browser } = bench();

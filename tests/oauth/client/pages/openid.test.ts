@@ -40,7 +40,7 @@ describe('a link of an account at another issuer', verifies('gateway:consent:for
     expect(consents.completed).toHaveLength(1);
   });
 
-  it('is not for another account there, who is told no name', async () => {
+  it('is not for another account there, which sees no name', async () => {
     const { visitor } = made();
     const there = String((await visitor.submit('/connect/c1')).headers.location);
     const back = await visitor.get(`/oauth/signed-in?${issuer.signIn(there, 'mallory')}`);
@@ -51,7 +51,7 @@ describe('a link of an account at another issuer', verifies('gateway:consent:for
   });
 
   // The owner is made to sign in by a link that a stranger began: the answer must not count in either browser.
-  it('an answer counts only in the browser that left for it, and once', async () => {
+  it('an answer is accepted only in the browser that started the flow, and once', async () => {
     const { visitor, browser } = made();
     const there = String((await visitor.submit('/connect/c1')).headers.location);
     const answer = `/oauth/signed-in?${issuer.signIn(there, '4711')}`;
@@ -87,7 +87,7 @@ describe('a link of an account at another issuer', verifies('gateway:consent:for
     { name: 'no ID token', faults: { noIdToken: true } },
     { name: 'no connection', faults: { down: true } },
   ];
-  it.each(faults)('nobody is vouched for by $name', async ({ faults: wrong }) => {
+  it.each(faults)('$name authenticates no one', async ({ faults: wrong }) => {
     const { visitor, warnings } = made();
     const there = String((await visitor.submit('/connect/c1')).headers.location);
     const query = issuer.signIn(there, '4711');
@@ -102,16 +102,19 @@ describe('a link of an account at another issuer', verifies('gateway:consent:for
 
   it.each([
     { name: 'that is down', faults: { down: true } },
-    { name: 'whose metadata names another', faults: { metadata: { issuer: 'https://evil.example' } } },
+    { name: 'whose metadata names another issuer', faults: { metadata: { issuer: 'https://evil.example' } } },
     { name: 'without a place to sign in', faults: { metadata: { authorization_endpoint: undefined } } },
-  ] satisfies { name: string; faults: Faults }[])('an issuer $name is told on a page', async ({ faults: wrong }) => {
-    issuer.faults = wrong;
-    const { visitor, warnings } = made();
-    const answer = await visitor.submit('/connect/c1');
-    expect(answer.status).toBe(502);
-    expect(answer.body).toContain('sign_in_failed');
-    expect(warnings).toHaveLength(1);
-  });
+  ] satisfies { name: string; faults: Faults }[])(
+    'an issuer $name is reported on a page',
+    async ({ faults: wrong }) => {
+      issuer.faults = wrong;
+      const { visitor, warnings } = made();
+      const answer = await visitor.submit('/connect/c1');
+      expect(answer.status).toBe(502);
+      expect(answer.body).toContain('sign_in_failed');
+      expect(warnings).toHaveLength(1);
+    },
+  );
 
   it('reads the metadata once for many', async () => {
     const { visitor } = made();

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../../src/errors/failure.ts';
-import type { ConsentPrincipal } from '../../../../src/oauth/client/consents.ts';
+import type { ConsentPrincipal } from '../../../../src/oauth/client/consent-store.ts';
 import { connectPages } from '../../../../src/oauth/client/pages/create.ts';
 import type { ConnectPorts, PendingConsent, PendingConsents } from '../../../../src/oauth/client/pages/ports.ts';
 import { createSeal } from '../../../../src/store/seal.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keyAttempts } from '../../../../src/oauth/client/pages/key-attempts.ts';
+import { keyAttempts } from '../../../../src/oauth/client/pages/connect.ts';
 import { pageLimits } from '../../../../src/oauth/client/pages/limits.ts';
 import type { Attempts } from '../../../../src/web/attempts.ts';
 
@@ -9,7 +9,7 @@ function full(now: () => number): Attempts {
   return tries;
 }
 
-describe('wrong tries', () => {
+describe('wrong attempts', () => {
   it('are counted from the first, and forgotten all at once', () => {
     let now = 0;
     const tries = full(() => now);
@@ -19,7 +19,7 @@ describe('wrong tries', () => {
     expect(tries.waitFor('a')).toBe(0);
   });
 
-  it('keep nobody out because the clock was set back', () => {
+  it('lock no one out because the clock was set back', () => {
     let now = 1_000_000;
     const tries = full(() => now);
     now = 0;

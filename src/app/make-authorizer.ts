@@ -1,0 +1,142 @@
+/** Makes the authorizer that a config describes: policy, rates and the audit trail. */
+
+import { createNames } from '../catalog/names.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../exchange/clock.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { Audit, AuditTarget } from '../observe/audit.ts';
+import { auditSink } from '../observe/audit-sinks.ts';
+import { AuditWriter } from '../observe/audit-writer.ts';
+import { CoalescedLog } from '../observe/coalesced.ts';
+import type { Counters } from '../observe/counters.ts';
+import type { Log } from '../observe/log.ts';
+import type { Warn } from '../observe/ports.ts';
+import type { RefusalLog } from '../observe/refusals.ts';
+import { AuditTrail } from '../policy/audit-trail.ts';
+import { Authorizer } from '../policy/authorizer.ts';
+import type { World } from '../policy/match.ts';
+import { Policy } from '../policy/policy.ts';
+import { Rates } from '../policy/rates.ts';
+import { UnmatchedNames } from '../policy/unmatched-names.ts';
+import { digest } from './digest.ts';
+import { isSame } from './reload/is-same.ts';
+
+export interface AuthorizerOptions {
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay: () => number;
+  /** The client reads our standard output, so nothing else may be written there. */
+  readonly stdoutIsProtocol: boolean;
+  readonly refusals: RefusalLog;
+  readonly warn: Warn;
+  /** Where records go, instead of where the config says. */
+  readonly audit?: Audit | undefined;
+  /** Where the records of the current generation go. */
+  readonly currentAudit: () => AuditPlace | undefined;
+}
+
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Principal): string {
+  return subject ?? keyName ?? kind;
+}
+
+/** The endpoints, backends and names that rules can refer to. */
+function worldOf({ endpoints, backends, services }: Config): World {
+  const names = backends.map(({ name }) => name);
+  return {
+    endpoints: endpoints.map(({ path }) => path),
+    backends: [...names, ...services.map(({ name }) => name)],
+    encode: createNames(names, digest).encode,
+    digest,
+  };
+}
+
+/** The authorizer of one generation, with what the next generation takes over from it. */
+export interface MadeAuthorizer {
+  readonly authorizer: Authorizer;
+  readonly rates: Rates | undefined;
+  readonly unmatchedNames: UnmatchedNames | undefined;
+  readonly audit: AuditPlace | undefined;
+}
+
+export interface AuditPlace {
+  readonly writer: Audit;
+  readonly target?: AuditTarget;
+  /** Proves that records can be written, where requests depend on that. */
+  probe(): Promise<void>;
+}
+
+/** Opens nothing, and changes nothing of `before`. */
+export function makeAuthorizer(config: Config, options: AuthorizerOptions, before?: MadeAuthorizer): MadeAuthorizer {
+  const { policy, generation, backends } = config;
+  const world = worldOf(config);
+  const now = () => options.clock.now();
+  const rates =
+    config.rates.length === 0 ? undefined : new Rates(config.rates, world, now, policy?.groupsClaim, before?.rates);
+  const hasTrail = options.audit !== undefined || config.audit !== undefined;
+  const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
+  const authorizer = new Authorizer({
+    policy: policy && new Policy(policy, world, generation),
+    rates,
+    records: hasTrail
+      ? new AuditTrail({
+          ...options,
+          audit: trailOf(options.currentAudit),
+          isDemanded: config.audit?.onFailure === 'deny',
+          arguments: config.audit?.arguments,
+        })
+      : undefined,
+    generation,
+    profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
+    unmatched: unmatchedNames,
+    onDenied: ({ endpoint, principal, row, backend, thing }, failure) =>
+      options.refusals.tell({
+        failure,
+        endpoint: endpoint.path,
+        principal: shownPrincipal(principal),
+        action: row.action,
+        backend: backend === '' ? undefined : backend,
+        name: thing?.name,
+      }),
+  });
+  return { authorizer, rates, unmatchedNames, audit: placeFor(config, options, before?.audit) };
+}
+
+/** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */
+function trailOf(currentAudit: AuthorizerOptions['currentAudit']): Audit {
+  return {
+    write: (record, reserved) => currentAudit()?.writer.write(record, reserved),
+    reserve: () => currentAudit()?.writer.reserve?.() ?? true,
+    close: async () => undefined,
+  };
+}
+
+/** The place stays where it is the same, and where there is no audit any more: for what was allowed before. */
+function placeFor({ audit }: Config, options: AuthorizerOptions, before?: AuditPlace): AuditPlace | undefined {
+  if (options.audit !== undefined) return before ?? { writer: options.audit, probe: async () => undefined };
+  if (audit === undefined || isSame(before?.target, audit.to)) return before;
+  const writer = writerFor(audit.to, options);
+  return { writer, target: audit.to, probe: async () => (audit.onFailure === 'deny' ? writer.probe() : undefined) };
+}
+
+const causes = {
+  full: 'the sink is too slow and the queue is full',
+  failed: 'they could not be written',
+} as const;
+
+function writerFor(place: AuditTarget, options: AuthorizerOptions): AuditWriter {
+  const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
+  return new AuditWriter({
+    sink: auditSink(place, process, stdoutIsProtocol),
+    now: timeOfDay,
+    after: (ms, action) => clock.after(ms, action),
+    lost: (count, why, cause) => {
+      counters.count('audit.lost', count);
+      const facts = { why, ...(cause instanceof Error && { cause: cause.message }) };
+      coalesced.tell('warn', why, facts, `audit records were lost: ${causes[why]}`, count);
+    },
+  });
+}

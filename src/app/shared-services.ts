@@ -1,0 +1,88 @@
+/** Makes what outlives a generation. Each of these takes backends and rules from the generation of the moment. */
+import { randomBytes } from 'node:crypto';
+import { PendingCalls } from '../bridge/pending-calls.ts';
+import { Cursors } from '../catalog/cursors.ts';
+import { ListCache } from '../catalog/list-cache.ts';
+import { listAll } from '../catalog/list-reader.ts';
+import { Lists } from '../catalog/lists.ts';
+import { NameResolver, type UnknownName } from '../catalog/name-resolver.ts';
+import { outdating } from '../catalog/readers.ts';
+import type { Config } from '../config/config.ts';
+import { ToolHeaders } from '../exchange/tool-headers.ts';
+import type { Counters } from '../observe/counters.ts';
+import { createFault } from '../observe/fault.ts';
+import type { Log } from '../observe/log.ts';
+import type { RefusalLog } from '../observe/refusals.ts';
+import { CredentialExpiry } from '../pipeline/credential-expiry.ts';
+import type { CurrentGeneration } from '../pipeline/generation.ts';
+import { BackendInFlight, InFlight } from '../pipeline/in-flight.ts';
+import type { SharedServices } from '../pipeline/services.ts';
+import { shownTo } from '../policy/filtered-list.ts';
+import { systemPermit } from '../policy/permit.ts';
+import { Sessions } from '../session/sessions.ts';
+import { MemoryBus, MemoryLease } from '../store/memory.ts';
+import { createSeal } from '../store/seal.ts';
+import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
+import { UpstreamPool } from '../upstream/upstream-pool.ts';
+import type { BuiltGeneration } from './build-generation.ts';
+import { digest } from './digest.ts';
+import { shownPrincipal } from './make-authorizer.ts';
+
+/** 192 random bits, in characters that are allowed in a header. */
+export const newId = () => randomBytes(24).toString('base64url');
+
+type Given = Pick<SharedServices, 'clock' | 'warn' | 'events' | 'instance' | 'metGateways'>;
+
+export interface SharedServicesOptions extends Given {
+  readonly currentGeneration: CurrentGeneration<BuiltGeneration>;
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly refusals: RefusalLog;
+}
+
+export function createSharedServices(
+  { limits, seal: { key } }: Config,
+  options: SharedServicesOptions,
+): SharedServices {
+  const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
+  const seal = createSeal(key);
+  const listCache = new ListCache(limits, () => clock.now());
+  const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
+  const lists = new Lists({
+    ...{ currentGeneration, listCache, clock, limits, digest, warn, cursors: new Cursors(seal) },
+    watch: (backend) => listChanges.watch(backend),
+    late: (backend, row, principal) => listChanges.late(backend, row, principal),
+    shown: (endpoint, row, principal) => shownTo(currentGeneration.now.authorizer, endpoint, row, principal),
+    read: (endpoint, list, view) => currentGeneration.now.unmatchedNames?.read(endpoint, list, view),
+  });
+  const onUnknown = ({ endpoint: { path }, row: { action }, name, principal, failure }: UnknownName) => {
+    refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
+    const { reason } = failure;
+    currentGeneration.now.authorizer.recordEarly({ reason, endpoint: path, principal, action, name });
+  };
+  return {
+    ...{ limits, currentGeneration, listCache, listChanges, lists, events, clock, newId, instance, metGateways, warn },
+    credentialExpiry: new CredentialExpiry(clock, currentGeneration),
+    backendInFlight: new BackendInFlight(),
+    nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
+    upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
+    sessions: new Sessions(limits, clock, new MemoryBus()),
+    pendingCalls: new PendingCalls(limits, {
+      ...{ clock, seal, newId, lease: new MemoryLease(() => clock.now()) },
+      roomAt: (name) => roomForPending(currentGeneration.now.config, name),
+    }),
+    toolHeaders: new ToolHeaders(clock, (upstream) =>
+      listAll(systemPermit('list'), 'tools/list', upstream, limits.listCacheBytes),
+    ),
+    work: new InFlight(),
+    fault: createFault(log, newId),
+    count: (name) => counters.count(name),
+  };
+}
+
+/** Limits the pending calls of a backend: a person who does not answer must not block it for everyone else. */
+function roomForPending({ backends, limits }: Config, name: string): number {
+  const backend = backends.find((candidate) => candidate.name === name);
+  const hasProcesses = backend?.kind === 'stdio' && !backend.share;
+  return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
+}

@@ -1,0 +1,183 @@
+/** What the gateway offers to transports: each message that they bring begins its way through the pipeline here. */
+import { Failure } from '../errors/failure.ts';
+import type {
+  Arrival,
+  Authenticated,
+  Endpoint,
+  Gateway,
+  PersistentConnection,
+  Sender,
+  SessionRequest,
+} from '../exchange/arrival.ts';
+import { askedOf } from '../exchange/asked.ts';
+import type { Connection } from '../exchange/outlet.ts';
+import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
+import { RpcFront } from '../jsonrpc/front.ts';
+import { StreamsDownstream } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import { checkVersionHeader, eraOf } from './admit.ts';
+import { type ConfigChange, forgetGone } from './config-change.ts';
+import { RequestContext } from './context.ts';
+import { meetHop } from './hops.ts';
+import { PersistentConnections } from './persistent-connections.ts';
+import { Pipeline } from './pipeline.ts';
+import type { SharedServices } from './services.ts';
+
+export class McpGateway implements Gateway {
+  /** Services that are not MCP have stages of their own: jsonrpc/front.ts. */
+  readonly rpc: RpcFront;
+  readonly #shared: SharedServices;
+  readonly #pipeline: Pipeline;
+  readonly #connections: PersistentConnections;
+  draining = false;
+
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
+    this.rpc = new RpcFront(shared);
+    this.#pipeline = new Pipeline(shared);
+    this.#connections = new PersistentConnections(this.#pipeline);
+  }
+
+  authenticate(
+    endpoint: Endpoint,
+    credentials: Credentials,
+  ): Authenticated | Failure | Promise<Authenticated | Failure> {
+    return this.#shared.currentGeneration.authenticate(endpoint, credentials);
+  }
+
+  refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure {
+    return this.#shared.currentGeneration.now.authenticator.told(path, failure, credentials, asked);
+  }
+
+  receive(arrival: Arrival): void {
+    const { sender, header, message, reply } = arrival;
+    const { generation } = sender;
+    const { currentGeneration } = this.#shared;
+    const era = eraOf(message, header('mcp-protocol-version'));
+    if (generation !== currentGeneration.now) {
+      void currentGeneration.authenticateAgain(arrival, askedOf(message)).then((found) => {
+        if (found instanceof Failure) reply.refuse(found, era);
+        else this.receive(found);
+      });
+      return;
+    }
+    const endpoint = generation.endpoints.get(arrival.endpoint.path);
+    if (endpoint === undefined || endpoint.protocol !== undefined) {
+      reply.refuse(new Failure('path_not_found'), era);
+      return;
+    }
+    const hop = isOpening(message) ? meetHop(this.#shared, endpoint, header) : undefined;
+    if (hop instanceof Failure) {
+      reply.refuse(hop, era);
+      return;
+    }
+    if (hop !== undefined) reply.carry(hop);
+    this.#pipeline.take(new RequestContext(generation, endpoint, era, sender, arrival));
+  }
+
+  unread({ endpoint, sender: { principal } }: Omit<SessionRequest, 'header'>, failure: Failure): void {
+    this.#shared.currentGeneration.now.authorizer.refused({ principal, endpoint }, failure);
+  }
+
+  async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
+    return this.#onSession(request, async ({ downstream }, principal) => {
+      if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
+      const held = () => {
+        const connection = open();
+        connection.onClose(this.#shared.credentialExpiry.hold(principal, () => connection.end()));
+        return connection;
+      };
+      const last = request.header('last-event-id');
+      if (last === undefined) downstream.listen(held);
+      else if (!(await downstream.resume(last, held))) throw new Failure('unknown_event');
+    });
+  }
+
+  async end(request: SessionRequest): Promise<Failure | undefined> {
+    return this.#onSession(request, async (session) => this.#shared.sessions.end(session));
+  }
+
+  hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
+    const current = this.#shared.currentGeneration.now.endpoints.get(endpoint.path) ?? endpoint;
+    const hop = meetHop(this.#shared, current, header);
+    return typeof hop === 'function' ? hop() : hop;
+  }
+
+  async connect(
+    endpoint: Endpoint,
+    sender: Sender,
+    via: 'sse' | 'stdio',
+    connection: Connection,
+  ): Promise<PersistentConnection | Failure> {
+    const lacking = this.#lacking(endpoint, sender);
+    if (lacking !== undefined) return lacking;
+    if (this.draining) return new Failure('shutting_down');
+    const { principal, credentials } = sender;
+    return this.#connections.open({ endpoint, principal, credentials, via, connection });
+  }
+
+  /**
+   * Takes no new work. What runs may finish within the time. Then everything that is still open ends in a way that its
+   * client understands: a result for a subscription, an error for a call.
+   */
+  async drain(withinMs: number): Promise<void> {
+    const { work, clock, sessions, pendingCalls, upstreams, listChanges, credentialExpiry } = this.#shared;
+    this.draining = true;
+    this.#pipeline.draining = true;
+    this.rpc.drain();
+    this.#pipeline.modern.endSubscriptions();
+    await work.finished(withinMs, clock);
+    const message = 'The gateway is shutting down';
+    sessions.close(new Failure('session_ended', { message }));
+    this.#connections.end(new Failure('session_ended', { message }));
+    // Modern clients have no sessions.
+    this.#pipeline.exchanges.abort(new Failure('shutting_down', { message }));
+    this.rpc.abort(new Failure('shutting_down', { message }));
+    listChanges.close();
+    credentialExpiry.close();
+    pendingCalls.close();
+    upstreams.close();
+  }
+
+  /** Applies a new config to all sessions, connections and streams: each continues under it, or ends. */
+  renew(renewal: ConfigChange): void {
+    const { listChanges, sessions, credentialExpiry } = this.#shared;
+    forgetGone(this.#shared, renewal);
+    for (const session of sessions.all()) this.#pipeline.legacy.renewed(session, renewal, false);
+    for (const session of this.#connections.bound) this.#pipeline.legacy.renewed(session, renewal, true);
+    this.#connections.renewed(renewal);
+    this.#pipeline.modern.renewed(renewal);
+    listChanges.renewed(renewal.lists);
+    credentialExpiry.look();
+  }
+
+  /** For requests without a JSON-RPC message: only the scopes of the endpoint apply. */
+  #lacking({ path }: Endpoint, { principal, credentials }: Sender): Failure | undefined {
+    // On stdio a missing scope can only be reported in the response to a message.
+    const { authenticator } = this.#shared.currentGeneration.now;
+    return credentials === 'local' ? undefined : authenticator.check(path, principal, credentials, {});
+  }
+
+  async #onSession(
+    request: SessionRequest,
+    action: (session: Session, principal: Principal) => Promise<void>,
+  ): Promise<Failure | undefined> {
+    try {
+      const { endpoint, sender, header } = request;
+      const lacking = this.#lacking(endpoint, sender);
+      if (lacking !== undefined) return lacking;
+      const { principal } = sender;
+      const session = this.#pipeline.legacy.session({ endpoint, principal, header, connection: undefined });
+      checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
+      await action(session, principal);
+      return undefined;
+    } catch (error) {
+      return this.#shared.fault(error);
+    }
+  }
+}
+
+/** Every loop begins with `server/discover` or `initialize`, so only these are checked. */
+function isOpening(message: Arrival['message']): boolean {
+  return message.kind === 'request' && (message.method === 'server/discover' || message.method === 'initialize');
+}

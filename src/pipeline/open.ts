@@ -1,0 +1,77 @@
+/** The open stage: begins the response and the exchange, and ends the exchanges that outlive a shutdown. */
+import type { Failure } from '../errors/failure.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import { LinkedList } from '../exchange/linked-list.ts';
+import type { Outlet, OutletOptions } from '../exchange/outlet.ts';
+import { StreamsDownstream } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { RequestContext } from './context.ts';
+import type { SharedServices } from './services.ts';
+
+const ping = methodRow('ping') as MethodRow;
+
+export class OpenExchanges {
+  readonly #shared: SharedServices;
+  /** Of modern clients. Those of a legacy client belong to its session. */
+  readonly #running = new LinkedList<Exchange>();
+  readonly #settled = (exchange: Exchange): void => {
+    if (this.#running.remove(exchange)) this.#shared.work.end();
+  };
+
+  constructor(shared: SharedServices) {
+    this.#shared = shared;
+  }
+
+  /** False where no response could be opened. */
+  open(context: RequestContext): boolean {
+    const { reply, era, session, row } = context;
+    const longLived = era === 'modern' && row.longLived === true;
+    const [outlet] = reply.open({ era, requests: 1, batch: false, longLived, stream: session && streamOf(session) });
+    if (outlet === undefined) return false;
+    if (session === undefined) this.#openModern(context, outlet);
+    else this.openInSession(context, session, outlet);
+    return true;
+  }
+
+  openInSession(context: RequestContext, session: Session, outlet: Outlet): void {
+    const { request } = context;
+    // An unknown method is reported through the exchange, like every other failure.
+    const exchange = new Exchange(request, methodRow(request.method) ?? ping, outlet, session.settled);
+    session.inflight.add(exchange);
+    this.#shared.work.begin();
+    context.exchange = exchange;
+  }
+
+  #openModern(context: RequestContext, outlet: Outlet): void {
+    const { connection, request, row, listen } = context;
+    const settled =
+      connection === undefined && listen === undefined
+        ? this.#settled
+        : (over: Exchange) => {
+            connection?.inflight.remove(over);
+            listen?.settled(over);
+            this.#settled(over);
+          };
+    const exchange = new Exchange(request, row, outlet, settled);
+    context.exchange = exchange;
+    connection?.inflight.add(exchange);
+    // A shutdown ends subscriptions first, and does not wait for them.
+    if (listen !== undefined) listen.opened(context);
+    else {
+      this.#running.add(exchange);
+      this.#shared.work.begin();
+    }
+    outlet.onAbandoned(() => exchange.cancel());
+  }
+
+  /** Fails the requests of modern clients that did not finish in time. */
+  abort(failure: Failure): void {
+    for (const exchange of this.#running.members()) exchange.abort(failure);
+  }
+}
+
+/** Over HTTP the response can become a stream that a legacy client may resume. */
+export function streamOf({ downstream }: Session): OutletOptions['stream'] {
+  return downstream instanceof StreamsDownstream ? () => downstream.open() : undefined;
+}

@@ -1,0 +1,166 @@
+/** A channel during a probe, and `initialize` on it. */
+import type { Failure } from '../errors/failure.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import { errorBytes, type Raw, resultBytes } from '../wire/compose.ts';
+import type { Notification, Request } from '../wire/message.ts';
+import type { Revision } from '../wire/revisions.ts';
+import { asFailure } from './as-failure.ts';
+import type { Connector, TransportWay } from './backend-options.ts';
+import type { Channel } from './channel.ts';
+import { METHOD_NOT_FOUND } from './codes.ts';
+import type { TimerClock } from './deadlines.ts';
+import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
+import type { ProbedChannel } from './probed-channel.ts';
+import type { ProbeAnswer, ProbeRequest } from './question.ts';
+import { judge, type Transport } from './verdict.ts';
+
+export interface ProbeOptions {
+  readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
+  readonly limits: {
+    /** Time limit of `server/discover`, and of an HTTP+SSE stream that the config does not promise. */
+    readonly probeMs: number;
+    /** Time limit of `initialize`: a process that is slow to start is silent until it runs. */
+    readonly firstByteMs: number;
+    /** Time limit of `initialize` for a modern backend when a legacy client arrives. */
+    readonly legacyHalfMs: number;
+    /** The longest pause before a process that ended is started again. */
+    readonly restartMaxMs: number;
+  };
+  readonly clock: TimerClock;
+  readonly self: Raw;
+  /** Revisions that may be used. Absent: all. */
+  readonly revisions?: readonly Revision[] | undefined;
+}
+
+export interface ProbedSession {
+  readonly line: ProbedChannel;
+  readonly agreement: Agreement;
+}
+
+/**
+ * A channel that no upstream session has taken over yet. The probe does not wait for its end: a process may take
+ * seconds to exit, and the result is known before.
+ */
+export class ProbeConnection {
+  readonly line: ProbedChannel;
+  #session: Agreement | undefined;
+
+  constructor(line: ProbedChannel) {
+    this.line = line;
+    line.attach({
+      stray: (message) => {
+        answerKindly(line.channel, message);
+        return 'none';
+      },
+      lost: () => undefined,
+    });
+  }
+
+  agreed(agreement: Agreement): void {
+    this.#session = agreement;
+  }
+
+  /** The process and its agreement. Undefined where there is no process, or no agreement. */
+  handOver({ transport }: TransportWay): ProbedSession | undefined {
+    const agreement = this.#session;
+    if (transport !== 'stdio' || agreement === undefined) return undefined;
+    this.#session = undefined;
+    return { line: this.line, agreement };
+  }
+
+  /** Never rejects. */
+  async leave(): Promise<void> {
+    await this.endSession();
+    await settled(this.line.channel.close());
+  }
+
+  /** Ends the session properly: the backend may count its sessions. Never rejects. */
+  async endSession(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    const { channel } = this.line;
+    if (session?.sessionId !== undefined) await settled(channel.forget?.(session.headers));
+  }
+}
+
+/** Ignores errors: they concern the backend alone. */
+async function settled(ending: Promise<void> | undefined): Promise<void> {
+  await ending?.catch(() => undefined);
+}
+
+type Initialized = { readonly discovery: Discovery } | { readonly failure: Failure; readonly answer: ProbeAnswer };
+
+/**
+ * `unanswered`: the `server/discover` request that a process has not answered. If the process is modern and was only
+ * slow to start, that answer arrives before the one to `initialize`, and decides.
+ */
+export async function initialize(
+  visit: ProbeConnection,
+  options: ProbeOptions,
+  unanswered: ProbeRequest | undefined,
+  headers: HandshakeHeaders = {},
+): Promise<Initialized> {
+  const { line } = visit;
+  const { clock, limits, self, connector } = options;
+  const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
+  const question = askInitialize(line.channel, line.ids, introduction, (message) =>
+    answerKindly(line.channel, message),
+  );
+  try {
+    const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
+    if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
+    const first = await Promise.race(answers);
+    if (!('kind' in first)) return { discovery: first };
+    const initialized = readInitialized(visit, first, options.revisions);
+    if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
+    // A modern server that was slow to start may refuse `initialize` before it answers `server/discover`.
+    const answer = await unanswered.within(limits.probeMs, clock);
+    const late = judge(answer, connector.transport, options.revisions);
+    return late.kind === 'modern' ? { discovery: late.discovery } : initialized;
+  } finally {
+    question.drop();
+    unanswered?.drop();
+  }
+}
+
+function lateDiscovery(
+  question: ProbeRequest,
+  transport: Transport,
+  spoken: readonly Revision[] | undefined,
+): Promise<Discovery> {
+  return new Promise((resolve) => {
+    question.answer
+      .then((answer) => {
+        const verdict = judge(answer, transport, spoken);
+        if (verdict.kind === 'modern') resolve(verdict.discovery);
+      })
+      // An unreadable answer decides nothing; `initialize` does.
+      .catch(() => undefined);
+  });
+}
+
+function readInitialized(
+  visit: ProbeConnection,
+  answer: ProbeAnswer,
+  spoken: readonly Revision[] | undefined,
+): Initialized {
+  try {
+    const agreement = readAgreement(answer, spoken);
+    visit.agreed(agreement);
+    return { discovery: agreement.discovery };
+  } catch (cause) {
+    return { failure: asFailure(cause), answer };
+  }
+}
+
+/** Answers every server request during a probe: a ping with success, anything else with an error. */
+export function answerKindly(channel: Channel, message: Notification | Request): void {
+  if (message.kind !== 'request') return;
+  const { raw } = message.id;
+  const answer =
+    message.method === 'ping'
+      ? resultBytes(raw, '{}')
+      : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
+  // Only the backend cares whether this arrives. The probe itself notices a lost channel.
+  channel.post(answer, {}).catch(() => undefined);
+}

@@ -1,0 +1,189 @@
+/** Access: identity and policy. */
+import type { Requirement } from '../requirement.ts';
+import { held } from '../requirement.ts';
+
+export const gatewayAccess = {
+  'gateway:identity:no-credentials': held({
+    spec: '2025-11-25/basic/authorization#protected-resource-metadata-discovery-requirements',
+    behaviour:
+      'Without credentials the answer is 401 with a challenge that holds no `error=`, and a JSON-RPC body with the id.',
+  }),
+  'gateway:identity:bad-token': held({
+    spec: '2025-11-25/basic/authorization#token-handling',
+    behaviour: 'A bad token is 401 `invalid_token` with a specific description, never a 500.',
+  }),
+  'gateway:identity:insufficient-scope': held({
+    spec: '2025-11-25/basic/authorization#runtime-insufficient-scope-errors',
+    behaviour: 'A missing scope is 403, naming all scopes that the operation needs.',
+  }),
+  'gateway:identity:envelope-style': held({
+    spec: 'gateway',
+    behaviour: 'Where an endpoint says so, a missing key is 200 with a -32001 error body and the id of the request.',
+  }),
+  'gateway:identity:query-key': held({
+    spec: 'gateway',
+    behaviour: 'A key in the query string counts only where the endpoint opts in, and is neither logged nor passed on.',
+  }),
+  'gateway:identity:audience-compare': held({
+    spec: '2025-11-25/basic/authorization#canonical-server-uri',
+    behaviour: 'Audiences are compared in canonical form; sibling and child paths differ.',
+  }),
+  'gateway:identity:token-not-forwarded': held({
+    spec: '2025-11-25/basic/authorization#access-token-privilege-restriction',
+    behaviour: "The client's token never reaches a backend.",
+  }),
+  'gateway:identity:token-expires': held({
+    spec: 'gateway',
+    behaviour: 'A stream ends soon after the token that opened it expired or was revoked.',
+  }),
+  'gateway:identity:session-bound': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A session of another principal is 404, as if it did not exist.',
+  }),
+  'gateway:identity:state-bound': held({
+    spec: 'gateway',
+    revisions: 'modern',
+    behaviour: 'A `requestState` of another principal is -32602.',
+  }),
+  'gateway:identity:no-sharing': held({
+    spec: 'gateway',
+    behaviour: 'Sessions, processes that serve calls, and private answers are never shared between principals.',
+  }),
+  'gateway:identity:headers-first': held({
+    spec: 'gateway',
+    behaviour:
+      'Identity is decided on headers: of a refused POST at most 64 KiB are read, only for the id to echo; the rest is thrown away.',
+  }),
+  'gateway:identity:no-names': held({
+    spec: 'gateway',
+    behaviour: 'Without credentials, a server that does not exist is answered as one that does.',
+  }),
+  'gateway:identity:every-way': held({
+    spec: 'gateway',
+    behaviour:
+      'What is configured holds for every address and every message; an endpoint is open only where it says so by name.',
+  }),
+  'gateway:identity:ambiguous': held({
+    spec: 'gateway',
+    behaviour: 'Credentials that come in more than one way are 400: nobody guesses which one is meant.',
+  }),
+  'gateway:identity:fuzzed': held({
+    spec: 'gateway',
+    behaviour: 'Whatever is presented is 400, 401 or 403; it is never a fault of the gateway, and never in.',
+  }),
+  'gateway:identity:secrets': held({
+    spec: 'gateway',
+    behaviour: 'No secret stands in a log, an answer, a metric or the title of a process.',
+  }),
+  'gateway:identity:real-issuer': held({
+    spec: 'gateway',
+    behaviour: 'Official clients get in with keys, and with tokens of an issuer that they found by the metadata.',
+  }),
+  'gateway:identity:refreshed': held({
+    spec: 'gateway',
+    behaviour: 'A refreshed token of the same principal goes on with the session.',
+  }),
+  'gateway:identity:recipes': held({
+    spec: 'gateway',
+    behaviour: 'The recipes in the documentation do what they say.',
+  }),
+  'gateway:identity:backend-secrets': held({
+    spec: 'gateway',
+    behaviour: 'What a backend asks for comes from the config, the environment or a file.',
+  }),
+  'gateway:policy:case-twins': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
+  'gateway:policy:no-permit-no-byte': held({
+    spec: 'gateway',
+    behaviour: 'Without a permit not one byte goes to a backend.',
+  }),
+  'gateway:policy:denied-request': held({
+    spec: 'gateway',
+    behaviour: 'A denied request is error 403 with `policy_denied` and the rules that decided.',
+  }),
+  'gateway:policy:denied-http': held({
+    spec: 'gateway',
+    behaviour: 'Where an endpoint says so, a denial is HTTP 403 with the same body.',
+  }),
+  'gateway:policy:hide': held({
+    spec: 'gateway',
+    behaviour:
+      'Where an endpoint says so, what is denied looks as if it did not exist, headers and timing of schemas included.',
+  }),
+  'gateway:policy:denied-notification': held({
+    spec: 'gateway',
+    behaviour: 'A denied notification is HTTP 403.',
+  }),
+  'gateway:policy:rate-limited': held({
+    spec: 'gateway',
+    behaviour: 'Over the rate is 429 with `Retry-After`.',
+  }),
+  'gateway:policy:ask-decided': held({
+    spec: 'gateway',
+    behaviour: 'An ask passes policy like a call, and names the backend that asks.',
+  }),
+  'gateway:policy:decided-anew': held({
+    spec: 'gateway',
+    behaviour: 'Every round of a call is decided by the rules of its moment.',
+  }),
+  'gateway:policy:response-no-method': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: "No method rule is applied to a client's response, which has no method.",
+  }),
+  'gateway:policy:unasked-response': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      "A client's response that matches no server request is answered 202, reaches no backend, and is in the audit trail.",
+  }),
+  'gateway:policy:kept-small': held({
+    spec: 'gateway',
+    behaviour:
+      '`clientInfo` has a bound, and what is kept of a message (client info, keys of rates) keeps no other part of its body.',
+  }),
+  'gateway:policy:filtered': held({
+    spec: 'gateway',
+    behaviour:
+      'What a principal may not use it does not see: in lists, completions and subscriptions, from caches too.',
+  }),
+  'gateway:policy:names': held({
+    spec: 'gateway',
+    behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
+  }),
+  'gateway:policy:readings': held({
+    spec: 'gateway',
+    behaviour:
+      'An address that parsers read in different ways is ambiguous: rules that deny apply to it, rules that allow do not.',
+  }),
+  'gateway:policy:types': held({
+    spec: 'gateway',
+    behaviour:
+      'An argument of another type than the rule tests for, or compares in a condition, is ambiguous: rules that deny apply, rules that allow do not.',
+  }),
+  'gateway:policy:crowds': held({
+    spec: 'gateway',
+    behaviour:
+      'Arguments with more than 16,384 members and items are not parsed for rules that look at them: they are ambiguous. The length of texts does not matter.',
+  }),
+  'gateway:policy:strict-profile': held({
+    spec: 'gateway',
+    behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
+  }),
+  'gateway:policy:annotations': held({
+    spec: 'gateway',
+    behaviour: 'Tool annotations count for backends that are trusted to give them, and for no others.',
+  }),
+  'gateway:policy:commands': held({
+    spec: 'gateway',
+    behaviour: 'A policy can be explained and tested before it is in force.',
+  }),
+  'gateway:policy:audit': held({
+    spec: 'gateway',
+    behaviour: 'Every decision is recorded with the rules and the generation that made it.',
+  }),
+} satisfies Record<string, Requirement>;
