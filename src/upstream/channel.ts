@@ -98,6 +98,8 @@ export interface StandaloneListener {
   lost(failure: Failure): void;
   /** The backend offers no standalone stream. */
   none(): void;
+  /** The backend served the stream before, and now answers 400: it may have forgotten the session. */
+  doubted(): void;
 }
 
 /** Irregularities that a channel survived, for logs and counters. */

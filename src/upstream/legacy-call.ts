@@ -10,6 +10,16 @@ import type { Reception } from './reception.ts';
 import { RunningCall } from './running.ts';
 
 export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
+  override answered(message: Response, http: HttpFacts | undefined): void {
+    if (message.kind === 'result' || !this.#isDoubtful(http)) super.answered(message, http);
+    else void this.#checked(http).then((facts) => super.answered(message, facts));
+  }
+
+  override failed(failure: Failure, http: HttpFacts | undefined): void {
+    if (!this.#isDoubtful(http)) super.failed(failure, http);
+    else void this.#checked(http).then((facts) => super.failed(failure, facts));
+  }
+
   protected override understand(message: Notification | Request): Reception {
     if (message.kind === 'request') return this.host.messages.asked(message, this);
     return message.method === 'notifications/cancelled' ? this.host.messages.withdrew(message) : this.notify(message);
@@ -50,6 +60,16 @@ export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
   #isGone(http: HttpFacts | undefined): boolean {
     this.unseen = http?.status === 404 && this.host.hasSession;
     return this.unseen;
+  }
+
+  /** The backend may have forgotten the session (`LegacyUpstreamSession.isKnown`). */
+  #isDoubtful(http: HttpFacts | undefined): http is HttpFacts {
+    return http?.status === 400 && this.host.hasSession;
+  }
+
+  /** As the backend should have answered. */
+  async #checked(http: HttpFacts): Promise<HttpFacts> {
+    return (await this.host.isKnown()) ? http : { ...http, status: 404 };
   }
 
   /** The other calls in flight lose the session as well; they learn of it after this one. */

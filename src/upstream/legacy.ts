@@ -22,6 +22,7 @@ import { LegacyMessages } from './legacy-messages.ts';
 import type { ProbedChannel } from './probed-channel.ts';
 import type { Reception } from './reception.ts';
 import type { CallEnding, CallHost, RunningCall } from './running.ts';
+import { pingSession } from './session-ping.ts';
 import type { Slots } from './slots.ts';
 import { type ListRelay, Standalone } from './standalone-state.ts';
 
@@ -65,6 +66,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   #agreement: Agreement | undefined;
   /** Calls wait while `initialized` is being sent: over HTTP a call could overtake it. */
   #initializing: Promise<void> | undefined;
+  #pinging: Promise<boolean> | undefined;
   #isInitialized = false;
   /** Why nothing can be sent any more. */
   #over: Failure | undefined;
@@ -269,6 +271,14 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     } catch (cause) {
       this.notes.odd('fault', 'a lost session', cause);
     }
+  }
+
+  /** After a request in this session got 400: whether the backend still knows the session. */
+  isKnown(): Promise<boolean> {
+    this.#pinging ??= pingSession(this, this.#ids.next(), this.#options.clock).finally(() => {
+      this.#pinging = undefined;
+    });
+    return this.#pinging;
   }
 
   stray(message: Notification | Request): Reception {

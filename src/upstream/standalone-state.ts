@@ -111,6 +111,13 @@ export class Standalone implements StandaloneListener {
       this.#silenced(new Failure('backend_unavailable', { message: 'The backend has no event stream' }));
   }
 
+  doubted(): void {
+    const session = this.#session;
+    void session.isKnown().then((isKnown) => {
+      if (!isKnown && !this.#isClosed) session.lost(new Failure('backend_session_lost'));
+    });
+  }
+
   /** Delivers a notification as if the backend had sent it. */
   #notify(notification: Notification): void {
     this.#tell(notification.method, () => this.#sink.notify(notification));

@@ -26,6 +26,7 @@ const STEADY_MS = 10_000;
 /** While a backend answers calls, the stream is retried after this part of the pause, and no sooner than a second. */
 const REACHED_PART = 0.1;
 const REACHED_MIN_MS = 1_000;
+const BAD_REQUEST = 400;
 const METHOD_NOT_ALLOWED = 405;
 /** Size limit of the JSON-RPC error that comes with a 404. */
 const REFUSAL_BYTES = 64 * 1024;
@@ -121,9 +122,10 @@ export class StandaloneStream extends PooledRequest {
     } else if (status === 404 && namesSession(this.#own)) {
       this.#refusal = new BoundedBody(REFUSAL_BYTES);
       this.#phase = 'refusal';
-    } else if (isPassing(status) || (this.#openedAt !== undefined && status !== METHOD_NOT_ALLOWED))
+    } else if (isPassing(status) || (this.#openedAt !== undefined && status !== METHOD_NOT_ALLOWED)) {
       controller.abort(new Error(`HTTP status ${status}`));
-    else this.#none(status);
+      if (status === BAD_REQUEST && namesSession(this.#own)) this.#listener.doubted();
+    } else this.#none(status);
   }
 
   protected override received(chunk: Buffer): void {

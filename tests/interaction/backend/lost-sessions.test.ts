@@ -30,6 +30,20 @@ const ways = [
       turn.json({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }, 404),
   },
   { name: 'without a word', forget: (turn: Turn) => turn.raw(404, {}) },
+  {
+    // Python SDK 1.x
+    name: 'with 400 and a text',
+    forget: (turn: Turn) => turn.raw(400, {}, 'Bad Request: No valid session ID provided'),
+  },
+  {
+    // The examples of the TypeScript SDK 1.x
+    name: 'with 400 in JSON-RPC',
+    forget: (turn: Turn) =>
+      turn.json(
+        { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Bad Request: No valid session ID provided' } },
+        400,
+      ),
+  },
   { name: 'in HTML', forget: (turn: Turn) => turn.raw(404, { 'content-type': 'text/html' }, '<h1>Not Found</h1>') },
 ];
 
@@ -41,6 +55,7 @@ describe.each(ways)('a session of one client, forgotten $name', ({ forget }) => 
       const forgotten = new Set<string>();
       const { url, backend } = await behindLegacy({
         'tools/call': (turn) => (forgotten.has(sessionOf(turn)) ? forget(turn) : turn.result(text(sessionOf(turn)))),
+        ping: (turn) => (forgotten.has(sessionOf(turn)) ? forget(turn) : turn.result({})),
       });
       const first = await connectLegacy(url);
       const second = await connectLegacy(url);
@@ -69,6 +84,7 @@ describe.each(ways)('a session of one client, forgotten $name', ({ forget }) => 
       const forgotten = new Set<string>();
       const { url, backend } = await behindLegacy({
         'tools/list': (turn) => (forgotten.has(sessionOf(turn)) ? forget(turn) : turn.result({ tools: [] })),
+        ping: forget,
       });
       const list = (id: number) => send(url, modern({ id, method: 'tools/list' }));
       const answer = { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' };
@@ -79,7 +95,7 @@ describe.each(ways)('a session of one client, forgotten $name', ({ forget }) => 
       expect((await list(2)).json().result).toMatchObject(answer);
       const kinds = backend.received
         .map(({ message, http }) => message?.method ?? http)
-        .filter((kind) => kind !== 'GET');
+        .filter((kind) => kind !== 'GET' && kind !== 'ping');
       expect(kinds).toEqual(['tools/list', 'initialize', 'notifications/initialized', 'tools/list']);
       const [refused, repeated] = backend.of('tools/list');
       expect(refused?.headers['mcp-session-id']).toBe(before?.headers['mcp-session-id']);
@@ -90,6 +106,63 @@ describe.each(ways)('a session of one client, forgotten $name', ({ forget }) => 
       expect(backend.of('initialize')).toHaveLength(1);
     },
   );
+});
+
+describe('a session in which a request got 400', verifies('gateway:backend:session-400'), () => {
+  const refuse = (turn: Turn) => turn.raw(400, {}, 'Bad Request');
+  const known = [
+    { name: 'answers a ping', ping: (turn: Turn) => turn.result({}) },
+    { name: 'knows no ping', ping: (turn: Turn) => turn.error(-32601, 'Method not found', undefined, 404) },
+    { name: 'fails to answer a ping', ping: (turn: Turn) => turn.raw(500, {}) },
+  ];
+  it.each(known)('goes on where the backend $name', async ({ ping }) => {
+    let calls = 0;
+    const { url, backend } = await behindLegacy({
+      'tools/call': (turn) => (++calls === 2 ? refuse(turn) : turn.result(text(sessionOf(turn)))),
+      ping,
+    });
+    const client = await connectLegacy(url);
+    const before = (await client.post(call(1))).json().result;
+    expect((await client.post(call(2))).json().error).toMatchObject({ data: { reason: 'backend_invalid' } });
+    expect((await client.post(call(3))).json().result).toEqual(before);
+    expect(backend.of('ping')).toHaveLength(1);
+    expect(backend.of('tools/call')).toHaveLength(3);
+  });
+
+  it('is pinged once for all calls that were refused together, and each of them is served anew', async () => {
+    const forgotten = new Set<string>();
+    const first = new Held();
+    const { url, backend } = await behindLegacy({
+      'tools/call': (turn) => (forgotten.size === 0 ? first.take(turn) : turn.result(text(sessionOf(turn)))),
+      ping: refuse,
+    });
+    const params = { name: 'work', arguments: {} };
+    const running = [1, 2, 3].map((id) => send(url, modern({ id, method: 'tools/call', params })));
+    const turns = await Promise.all([1, 2, 3].map((n) => first.nth(n)));
+    for (const turn of turns) forgotten.add(sessionOf(turn));
+    expect(forgotten.size).toBe(1);
+    for (const turn of turns) refuse(turn);
+    for (const answer of await Promise.all(running)) {
+      expect(forgotten.has(answer.json().result.content[0].text)).toBe(false);
+    }
+    expect(backend.of('ping')).toHaveLength(1);
+  });
+
+  it('is lost with its standalone stream, where that is not served any more and a ping is refused', async () => {
+    const held = new Held();
+    let gets = 0;
+    const { url, backend } = await behindLegacy({
+      'tools/call': held.take,
+      ping: refuse,
+      GET: (turn) => (++gets === 1 ? turn.stream().event('', { id: 'g1', retry: 1 }) : refuse(turn)),
+    });
+    const client = await connectLegacy(url);
+    const running = client.post(call(1));
+    await held.nth(1);
+    (await backend.standing()).end();
+    expectRefused(await running, 404, { ...sessionNotFound, id: 1 });
+    expect(backend.of('tools/call')).toHaveLength(1);
+  });
 });
 
 describe('a pooled session', () => {

@@ -51,6 +51,12 @@ export const gatewayBackend = {
     revisions: 'legacy',
     behaviour: 'A pooled session that the backend lost is opened again once, and what is safe to repeat is repeated.',
   }),
+  'gateway:backend:session-400': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Where a request in a session gets 400, a ping finds out whether the backend still knows the session: many servers answer 400 where the specification says 404.',
+  }),
   'gateway:backend:call-never-twice': held({
     spec: 'gateway',
     behaviour: 'A `tools/call` that may have run is answered with an error, and never sent twice.',

@@ -110,6 +110,10 @@ export class StandaloneRecorder extends Watched implements StandaloneListener {
     this.#tell('none');
   }
 
+  doubted(): void {
+    this.#tell('doubted');
+  }
+
   #tell(what: string): void {
     this.told.push(what);
     this.changed();
