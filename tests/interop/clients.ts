@@ -19,6 +19,8 @@ export interface Client {
   readonly methods: readonly string[] | 'all';
   /** It cannot answer what servers ask: tools that ask are left out of the script. */
   readonly isSilent?: true;
+  /** Tools that ask for something that its library does not know: without the gateway, the question ends the client. */
+  readonly leavesOut?: readonly string[];
   /** Its newest revision is 2024-11-05. */
   readonly isOldest?: true;
   /** A process for each step: only the first step of each method is taken. */
@@ -77,6 +79,7 @@ export const CLIENT_ROWS: readonly Client[] = [
     transports: ['stdio'],
     driver: python('mcp-1.6.0', 'python_mcp1.py'),
     methods: 'all',
+    leavesOut: ['ask', 'trigger-elicitation-request'],
     isOldest: true,
   },
   {

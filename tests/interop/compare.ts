@@ -25,6 +25,18 @@ export function compare(script: Script, direct: Transcript, through: Transcript)
   return found;
 }
 
+/** Steps that have no outcome, or one that the gateway alone can have caused. */
+export function ownErrors(steps: readonly Step[], { outcomes }: Transcript): Deviation[] {
+  return steps.flatMap((step, index) => {
+    const through = outcomes[index];
+    const isOurs = through === undefined || JSON.stringify(through).includes('"reason":"');
+    const path = `${index + 1}. ${labelOf(step)}.error`;
+    return isOurs
+      ? [{ path, direct: undefined, through: through && 'error' in through ? through.error : through }]
+      : [];
+  });
+}
+
 /**
  * Keyed by what was done. `params` of a notification or a server's request may be absent or empty: the schema makes no
  * difference. What the server sent by itself is in order for each method; between methods there is no order.

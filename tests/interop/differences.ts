@@ -125,4 +125,16 @@ export const DIFFERENCES: readonly Difference[] = [
       (/\.error\.(data|message)$/.test(path) &&
         /method_not_found|method_removed|-32601/.test(JSON.stringify(through) ?? '')),
   },
+  {
+    id: 'missing-capability',
+    what: 'A legacy server asks a modern client for something that the client did not declare: the call ends.',
+    because:
+      'If processing a request requires a capability the client did not include in `clientCapabilities`, the server MUST return a ' +
+      '`MissingRequiredClientCapabilityError` (`-32021`).',
+    link: `${MODERN}/basic#_meta`,
+    isIt: ({ path, direct, through }, pair) =>
+      isBridgedToModern(pair) &&
+      ((path.endsWith('.error') && direct === undefined && JSON.stringify(through)?.includes('missing_capability')) ||
+        (path.endsWith('.result') && through === undefined && JSON.stringify(direct)?.includes('Unsupported request'))),
+  },
 ];

@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import { ROOT, startGateway } from '../conformance/processes.ts';
 import type { Cell, Group } from './cells.ts';
 import type { Client } from './clients.ts';
-import { compare, type Deviation } from './compare.ts';
+import { compare, type Deviation, ownErrors } from './compare.ts';
 import type { Pair } from './differences.ts';
 import type { Environment, Era, Step, Target, Transcript } from './job.ts';
 import { environment, freePort, runDriver, serve } from './processes.ts';
+import { whyUnaided } from './reasons.ts';
 import type { Launch, Server } from './servers.ts';
 import { ANSWERS, ASKING_TOOLS } from './steps.ts';
 
@@ -20,6 +21,8 @@ export interface Tried {
   readonly cell: Cell;
   readonly steps: readonly Step[];
   readonly pair: Pair;
+  /** Works only through the gateway. */
+  readonly isUnaided?: boolean;
   readonly deviations: readonly Deviation[];
   /** Why there is nothing to compare. */
   readonly failure?: string;
@@ -117,6 +120,7 @@ export class GroupRun {
     const { client, era, front, server } = cell;
     const steps = stepsFor(client, server);
     const pair = pairOf(cell);
+    if (whyUnaided(cell) !== undefined) return this.#tryUnaided(cell, steps, places);
     try {
       const way = `direct ${client.name} ${client.version} ${pair.direct}`;
       const direct = await this.#baseline(way, cell, steps, places.direct, directEra(cell));
@@ -131,6 +135,24 @@ export class GroupRun {
     } catch (error) {
       const failure = error instanceof Error ? error.message : String(error);
       return { cell, steps, pair, deviations: [], failure };
+    }
+  }
+
+  /** Without the gateway this pair does not work at all. */
+  async #tryUnaided(cell: Cell, steps: readonly Step[], places: Places): Promise<Tried> {
+    const { client, era, front } = cell;
+    const name = `${client.name} ${client.version}`;
+    const tried = { cell, steps, pair: pairOf(cell), isUnaided: true, deviations: [] };
+    const isStale = await this.#baseline(`direct ${name}`, cell, steps, places.direct, era).then(
+      () => true,
+      () => false,
+    );
+    if (isStale) return { ...tried, failure: 'works without the gateway: take its row out of reasons.ts' };
+    try {
+      const transcript = await this.#through(`through ${front} ${name} ${era}`, cell, steps, places);
+      return { ...tried, deviations: ownErrors(steps, transcript) };
+    } catch (error) {
+      return { ...tried, failure: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -156,10 +178,11 @@ export class GroupRun {
 }
 
 /** What this client can do of this server's script. */
-function stepsFor({ methods, isSilent, isSlow }: Client, server: Server): readonly Step[] {
+function stepsFor({ methods, isSilent, leavesOut, isSlow }: Client, server: Server): readonly Step[] {
   const steps = server.steps.filter(({ method, params }) => {
-    const asks = method === 'tools/call' && ASKING_TOOLS.has(String(params.name));
-    return (methods === 'all' || methods.includes(method)) && !(isSilent && asks);
+    const tool = method === 'tools/call' ? String(params.name) : '';
+    const isLeftOut = leavesOut?.includes(tool) === true || (isSilent === true && ASKING_TOOLS.has(tool));
+    return (methods === 'all' || methods.includes(method)) && !isLeftOut;
   });
   return isSlow
     ? steps.filter(({ method }, index) => index === steps.findIndex((step) => step.method === method))

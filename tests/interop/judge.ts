@@ -10,17 +10,18 @@ export interface Verdict {
   /** Ids of the differences that were seen. */
   readonly allowed: readonly string[];
   readonly wrong: readonly Deviation[];
+  readonly isUnaided: boolean;
   readonly failure: string | undefined;
 }
 
 export const isPassed = ({ wrong, failure }: Verdict): boolean => wrong.length === 0 && failure === undefined;
 
-export function judge({ cell, steps, pair, deviations, failure }: Tried): Verdict {
+export function judge({ cell, steps, pair, deviations, isUnaided = false, failure }: Tried): Verdict {
   const allowed = new Set<string>();
   const wrong = deviations.filter((deviation) => {
     const difference = DIFFERENCES.find(({ isIt }) => isIt(deviation, pair));
     if (difference !== undefined) allowed.add(difference.id);
     return difference === undefined;
   });
-  return { cell, steps: steps.length, allowed: [...allowed], wrong, failure };
+  return { cell, steps: steps.length, allowed: [...allowed], wrong, isUnaided, failure };
 }
