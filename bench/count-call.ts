@@ -23,8 +23,8 @@ interface Counts {
 
 /** Held by the gate. They go down with the code, and up only with a reason. Bytes differ by some 400 between runs. */
 const most: Readonly<Record<Era, Counts>> = {
-  modern: { files: 59, functions: 236, bytes: 7_300 },
-  legacy: { files: 62, functions: 238, bytes: 9_300 },
+  modern: { files: 50, functions: 228, bytes: 7_000 },
+  legacy: { files: 57, functions: 233, bytes: 9_000 },
 };
 const WARM_UP = 3_000;
 const COUNTED = 1_000;

@@ -65,6 +65,8 @@ type OpenStorage = OpenState & { readonly url: string };
 export class UpstreamOAuth {
   readonly #ports: UpstreamOAuthPorts;
   #storage: OpenStorage | undefined;
+  /** For all credential providers: whether `#storage` is there. */
+  readonly #stored = { isOpen: false };
   /** Shared by all generations, so that a call that waits hears of the consent at once. */
   readonly #bus = new MemoryBus();
   #ready: () => Promise<void> = async () => undefined;
@@ -124,6 +126,7 @@ export class UpstreamOAuth {
       this.#storage = { ...opened, url: address };
       const { oauth } = this.#ports.currentGeneration.now;
       oauth.opened = this.#open(oauth.settings, this.#storage);
+      this.#stored.isOpen = true;
     };
     let opening: Promise<void> | undefined;
     this.#ready = () => {
@@ -193,6 +196,7 @@ export class UpstreamOAuth {
       return credentials.credentialProviderFor(backend, principal, token);
     };
     return {
+      stored: this.#stored,
       headers: () => {
         const { opened } = currentGeneration.now.oauth;
         return (opened && providerIn(opened)?.headers()) ?? nothing;

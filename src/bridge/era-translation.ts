@@ -9,19 +9,13 @@ import type { ErrorResponse, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { asksForInput, member, slice, textAt, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
 const OPEN_BRACE = 0x7b;
 const { serverInfo } = metaKeys;
 const cacheHints: ReadonlySet<string> = new Set(['ttlMs', 'cacheScope']);
 const modernMembers: ReadonlySet<string> = new Set(['resultType', ...cacheHints]);
-
-/** `complete` where the backend gave no type: results of earlier revisions have none. */
-export function resultType(message: ResultResponse): string | undefined {
-  const type = member(message.result, 'resultType');
-  return type === undefined ? 'complete' : stringAt(message.bytes, type);
-}
 
 /** The result object without members that only the modern era has. */
 export function legacyResult(message: ResultResponse): Raw {
@@ -63,15 +57,13 @@ export function modernResult(message: ResultResponse, row: MethodRow, info: unkn
 
 /**
  * Completes a modern backend's result with the members that every result needs, and removes cache hints where nothing
- * may be cached. Ordinarily there is nothing to do.
+ * may be cached.
  * https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cacheable-results
  */
 export function completed(message: ResultResponse, row: MethodRow): ResultResponse {
   const { result } = message;
   const isTyped = member(result, 'resultType') !== undefined;
-  const isComplete = resultType(message) === 'complete';
-  // The common case: nearly all tool calls return here.
-  if (isTyped && isComplete && row.cacheable !== true) return message;
+  const isComplete = !asksForInput(message);
   const lacking: Record<string, Raw> = {};
   if (!isTyped) lacking.resultType = '"complete"';
   if (isComplete && row.cacheable === true) {

@@ -13,9 +13,9 @@ import { concat, forwarded, notificationBytes, type Raw } from '../wire/compose.
 import type { ErrorResponse, Notification, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
-import { member, slice, stringAt } from '../wire/values.ts';
+import { asksForInput, member, slice, stringAt } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
-import { errorCode, errorFor, legacyResult, resultType } from './era-translation.ts';
+import { errorCode, errorFor, legacyResult } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
 import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
 import { isOlder, olderError } from './revision-compat.ts';
@@ -111,7 +111,7 @@ export class LegacyResponder implements CallSink {
         this.#respondError(outcome);
         return;
       case 'result':
-        if (outcome.vocabulary === 'modern' && resultType(outcome.message) === 'input_required') {
+        if (outcome.vocabulary === 'modern' && asksForInput(outcome.message)) {
           this.#nextRound(outcome.message);
         } else this.#complete(outcome.message, outcome.vocabulary);
     }

@@ -19,8 +19,8 @@ import { methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { admitsKind, nothingWanted, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
-import { member, textAt, valueAt } from '../wire/values.ts';
-import { completed, errorCode, errorFor, modernResult, resultType } from './era-translation.ts';
+import { asksForInput, member, textAt, textMember, valueAt } from '../wire/values.ts';
+import { completed, errorCode, errorFor, modernResult } from './era-translation.ts';
 import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
 import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
@@ -285,10 +285,16 @@ export class ModernResponder implements CallSink {
         return;
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
-        else if (outcome.vocabulary === 'modern')
-          exchange.respond(this.#sealed(exchange, completed(outcome.message, this.#request.row)));
+        else if (outcome.vocabulary === 'modern') this.#respondModern(exchange, outcome.message);
         else this.#translate(exchange, outcome.message);
     }
+  }
+
+  #respondModern(exchange: Exchange, message: ResultResponse): void {
+    const { row } = this.#request;
+    // Nearly all results need no change.
+    const isWhole = row.cacheable !== true && textMember(message.bytes, message.result, 'resultType') === 'complete';
+    exchange.respond(isWhole ? message : this.#sealed(exchange, completed(message, row)));
   }
 
   /**
@@ -296,7 +302,7 @@ export class ModernResponder implements CallSink {
    * is sealed for the principal that received it. Nothing is kept.
    */
   #sealed(exchange: Exchange, message: ResultResponse): ResultResponse {
-    if (this.#parties.principal.kind === 'local' || resultType(message) !== 'input_required') return message;
+    if (this.#parties.principal.kind === 'local' || !asksForInput(message)) return message;
     const span = member(message.result, 'requestState');
     if (span === undefined) return message;
     const sealed = this.#context.pendingCalls.seal(textAt(message.bytes, span), this.#claim(exchange));

@@ -69,7 +69,7 @@ export abstract class IncomingBody<S extends Authenticated | undefined = Authent
   next: Sweepable | undefined = undefined;
   list: Sweepable['list'] = undefined;
   readonly endpoint: Endpoint;
-  readonly sender: S;
+  sender: S;
   protected readonly res: HttpAnswer;
   readonly #sweep: Sweep;
   readonly #most: number;

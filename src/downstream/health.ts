@@ -22,9 +22,9 @@ export interface BackendReadiness {
 
 /** `mayKnow`: only an authenticated sender gets the names of backends. */
 export function respondReadiness(res: HttpAnswer, readiness: Readiness, mayKnow: boolean): void {
-  const { closing } = res.shared;
-  const ready = readiness.ready && !closing;
-  const status = closing ? 'shutting down' : ready ? 'ready' : 'not ready';
+  const { draining } = res.shared.gateway;
+  const ready = readiness.ready && !draining;
+  const status = draining ? 'shutting down' : ready ? 'ready' : 'not ready';
   const { generation, backends } = readiness;
   respondState(res, ready ? 200 : 503, mayKnow ? { status, generation, backends } : { status });
 }

@@ -39,7 +39,6 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     // The port stays open while responses are being sent: a new request gets `shutting_down` instead of a refused
     // connection.
     close: async ({ drainMs }) => {
-      shared.isClosed = true;
       await dispatcher.idle(drainMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

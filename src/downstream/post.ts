@@ -89,7 +89,7 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
     try {
       const message = readMessage(bytes, { depth: endpoint.profile.jsonDepth ?? shared.limits.jsonDepth });
       this.message = message;
-      if (shared.closing && (message.kind === 'request' || message.kind === 'batch')) {
+      if (shared.gateway.draining && (message.kind === 'request' || message.kind === 'batch')) {
         res.isLast = true;
         this.refuse(new Failure('shutting_down'), res.era);
       } else shared.gateway.receive(this);

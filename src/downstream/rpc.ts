@@ -37,10 +37,10 @@ class RpcPost extends IncomingBody implements RpcArrival, RpcReply {
 
   protected received(bytes: Uint8Array): void {
     const { endpoint, res } = this;
-    const { gateway, limits, notes, closing } = res.shared;
+    const { gateway, limits, notes } = res.shared;
     try {
       this.message = readRpc(bytes, { depth: endpoint.profile.jsonDepth ?? limits.jsonDepth });
-      res.isLast = closing;
+      res.isLast = gateway.draining;
       gateway.rpc.receive(this);
     } catch (error) {
       const failure = faultFailure(error, notes);

@@ -51,8 +51,6 @@ export class Shared {
   readonly bodyBudget: BodyBudget;
   readonly readers: SlowReaders;
   readonly turns = new FairTurns();
-  /** Set when the server begins to shut down. */
-  isClosed = false;
 
   constructor({ gateway, limits, notes, clock, currentGeneration }: SharedOptions) {
     this.gateway = gateway;
@@ -66,11 +64,6 @@ export class Shared {
     this.undecided = limits.sseAfterMs === 0 ? undefined : new Sweep(limits.sseAfterMs, clock);
     this.bodyBudget = new BodyBudget(limits);
     this.readers = new SlowReaders(limits.slowReaderBytes);
-  }
-
-  /** True while shutting down: new requests are refused, but messages that complete open ones are accepted. */
-  get closing(): boolean {
-    return this.isClosed || this.gateway.draining;
   }
 
   stopTimers(): void {

@@ -107,7 +107,7 @@ class SseMessage extends IncomingBody {
 
   #refusal(message: Message | Batch): Failure | undefined {
     if (message.kind === 'batch') return new Failure('unsupported_mcp_batch');
-    return message.kind === 'request' && this.res.shared.closing ? new Failure('shutting_down') : undefined;
+    return message.kind === 'request' && this.res.shared.gateway.draining ? new Failure('shutting_down') : undefined;
   }
 }
 

@@ -27,7 +27,7 @@ export async function serveStream(res: HttpAnswer, endpoint: Endpoint, sender: A
 
 /** True if the stream was refused and the request answered. */
 export function refuseStream(res: HttpAnswer, endpoint: Endpoint): boolean {
-  res.isLast = res.shared.closing;
+  res.isLast = res.shared.gateway.draining;
   const failure = res.isLast
     ? new Failure('shutting_down')
     : checkStream(readAccept(res.req.headers.accept), endpoint.profile);

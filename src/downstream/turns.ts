@@ -42,7 +42,7 @@ export class FairTurns {
   #spent = 0;
   #isSet = false;
 
-  constructor(ports: TurnPorts = { now: () => performance.now(), later: setImmediate }) {
+  constructor(ports: TurnPorts = { now: performance.now.bind(performance), later: setImmediate }) {
     this.#ports = ports;
   }
 

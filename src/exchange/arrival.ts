@@ -24,10 +24,15 @@ export interface Endpoint {
 /** Reads a header by its lower-case name. Returns undefined where the transport has no headers. */
 export type HeaderReader = (name: string) => string | undefined;
 
-/** A readable body that came in over HTTP POST. */
-export interface Arrival {
+/** A request whose sender is authenticated by its headers. */
+export interface SentRequest {
   readonly endpoint: Endpoint;
-  readonly sender: Authenticated;
+  /** Replaced where a reload came while the body was read. */
+  sender: Authenticated;
+}
+
+/** A readable body that came in over HTTP POST. */
+export interface Arrival extends SentRequest {
   readonly header: HeaderReader;
   /** `Mcp-Param-*`, by lower-case name; absent where there are none. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
@@ -36,9 +41,7 @@ export interface Arrival {
 }
 
 /** GET or DELETE of a legacy session. */
-export interface SessionRequest {
-  readonly endpoint: Endpoint;
-  readonly sender: Authenticated;
+export interface SessionRequest extends Readonly<SentRequest> {
   readonly header: HeaderReader;
 }
 
@@ -100,6 +103,7 @@ export interface Gateway {
     via: 'sse' | 'stdio',
     connection: Connection,
   ): Promise<PersistentConnection | Failure>;
+  /** True while shutting down: new requests are refused, but messages that complete open ones are accepted. */
   readonly draining: boolean;
   /** For endpoints of JSON-RPC services that are not MCP. */
   readonly rpc: RpcGate;

@@ -8,7 +8,7 @@ import type { Id, Notification, ObjectSpan, Request, Response, ResultResponse } 
 import type { MethodRow } from '../wire/methods.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { changedList } from '../wire/subscription-filter.ts';
-import { idAt, member, stringAt } from '../wire/values.ts';
+import { asksForInput, idAt, member } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
@@ -206,8 +206,7 @@ function endingOf(settlement: Settlement, outcome: Ending['outcome']): Ending {
 
 function outcomeOf(message: Response): Ending['outcome'] {
   if (message.kind === 'error') return 'error';
-  const type = member(message.result, 'resultType');
-  return type !== undefined && stringAt(message.bytes, type) === 'input_required' ? 'asked' : 'result';
+  return asksForInput(message) ? 'asked' : 'result';
 }
 
 /** The message with the subscription's id in `_meta` of the given object: replaces a backend's own id, or adds one. */

@@ -6,8 +6,9 @@
  * What passes is sent on byte for byte, a batch as one batch. What fails a stage never reaches the service.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Endpoint } from '../exchange/arrival.ts';
+import type { Endpoint, SentRequest } from '../exchange/arrival.ts';
 import { rpcAsked } from '../exchange/asked.ts';
+import type { AuthContext } from '../identity/principal.ts';
 import { abandonAuthorization } from '../pipeline/authorize.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { RPC } from '../policy/actions.ts';
@@ -24,23 +25,26 @@ export type RpcFrontServices = Pick<
   'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault'
 >;
 
+/** Authenticates the sender by the current generation. Returns why it is refused, or undefined. */
+type AuthenticateAgain = (arrival: SentRequest, asked: AuthContext) => Promise<Failure | undefined>;
+
 export class RpcFront implements RpcGate {
   readonly #shared: RpcFrontServices;
   readonly #relays = new Set<RpcRelay>();
-  #draining = false;
+  readonly #authenticateAgain: AuthenticateAgain;
 
-  constructor(shared: RpcFrontServices) {
+  constructor(shared: RpcFrontServices, authenticateAgain: AuthenticateAgain) {
     this.#shared = shared;
+    this.#authenticateAgain = authenticateAgain;
   }
 
   receive(arrival: RpcArrival): void {
     const { sender, message, reply } = arrival;
-    const { currentGeneration } = this.#shared;
     const refuse = (failure: Failure) => reply.refuse(failure, idsOf(unreadOf(message)));
-    if (sender.generation !== currentGeneration.now) {
-      void currentGeneration.authenticateAgain(arrival, rpcAsked(message)).then((found) => {
-        if (found instanceof Failure) refuse(found);
-        else this.receive(found);
+    if (sender.generation !== this.#shared.currentGeneration.now) {
+      void this.#authenticateAgain(arrival, rpcAsked(message)).then((failure) => {
+        if (failure === undefined) this.receive(arrival);
+        else refuse(failure);
       });
       return;
     }
@@ -48,11 +52,6 @@ export class RpcFront implements RpcGate {
     const endpoint = sender.generation.endpoints.get(arrival.endpoint.path);
     if (endpoint?.protocol === 'json-rpc') this.#enter({ endpoint, sender, message, reply });
     else refuse(new Failure('path_not_found'));
-  }
-
-  /** Takes no new work. */
-  drain(): void {
-    this.#draining = true;
   }
 
   abort(failure: Failure): void {
@@ -91,7 +90,7 @@ export class RpcFront implements RpcGate {
     const { principal, credentials, generation } = sender;
     const { authenticator, authorizer, services } = generation;
     // A response helps running calls to finish, so it is still accepted.
-    if (this.#draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
+    if (work.draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
       const method = one.kind === 'answer' ? {} : { method: one.method };
       const lacking = authenticator.check(endpoint.path, principal, credentials, method);

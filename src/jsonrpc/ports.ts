@@ -1,13 +1,11 @@
 /** The ports of JSON-RPC that is not MCP: what arrives, how it is answered, and the service that gets it. */
 import type { Failure } from '../errors/failure.ts';
-import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
+import type { SentRequest } from '../exchange/arrival.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Batch } from '../wire/message.ts';
 import type { RpcMessage } from '../wire/rpc.ts';
 
-export interface RpcArrival {
-  readonly endpoint: Endpoint;
-  readonly sender: Authenticated;
+export interface RpcArrival extends SentRequest {
   readonly message: RpcMessage | Batch;
   readonly reply: RpcReply;
 }

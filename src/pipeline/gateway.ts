@@ -7,6 +7,7 @@ import type {
   Gateway,
   PersistentConnection,
   Sender,
+  SentRequest,
   SessionRequest,
 } from '../exchange/arrival.ts';
 import { askedOf } from '../exchange/asked.ts';
@@ -29,20 +30,27 @@ export class McpGateway implements Gateway {
   readonly #shared: SharedServices;
   readonly #pipeline: Pipeline;
   readonly #connections: PersistentConnections;
-  draining = false;
 
   constructor(shared: SharedServices) {
     this.#shared = shared;
-    this.rpc = new RpcFront(shared);
+    this.rpc = new RpcFront(shared, (arrival, asked) => this.#authenticateAgain(arrival, asked));
     this.#pipeline = new Pipeline(shared);
     this.#connections = new PersistentConnections(this.#pipeline);
   }
 
+  get draining(): boolean {
+    return this.#shared.work.draining;
+  }
+
   authenticate(
-    endpoint: Endpoint,
+    { path }: Endpoint,
     credentials: Credentials,
   ): Authenticated | Failure | Promise<Authenticated | Failure> {
-    return this.#shared.currentGeneration.authenticate(endpoint, credentials);
+    const generation = this.#shared.currentGeneration.now;
+    const found = generation.authenticator.identify(path, credentials);
+    if (found instanceof Promise)
+      return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, generation }));
+    return found instanceof Failure ? found : { principal: found, credentials, generation };
   }
 
   refusal({ path }: Endpoint, credentials: Credentials, failure: Failure, asked: AuthContext): Failure {
@@ -52,12 +60,11 @@ export class McpGateway implements Gateway {
   receive(arrival: Arrival): void {
     const { sender, header, message, reply } = arrival;
     const { generation } = sender;
-    const { currentGeneration } = this.#shared;
     const era = eraOf(message, header('mcp-protocol-version'));
-    if (generation !== currentGeneration.now) {
-      void currentGeneration.authenticateAgain(arrival, askedOf(message)).then((found) => {
-        if (found instanceof Failure) reply.refuse(found, era);
-        else this.receive(found);
+    if (generation !== this.#shared.currentGeneration.now) {
+      void this.#authenticateAgain(arrival, askedOf(message)).then((failure) => {
+        if (failure === undefined) this.receive(arrival);
+        else reply.refuse(failure, era);
       });
       return;
     }
@@ -122,9 +129,7 @@ export class McpGateway implements Gateway {
    */
   async drain(withinMs: number): Promise<void> {
     const { work, clock, sessions, pendingCalls, upstreams, listChanges, credentialExpiry } = this.#shared;
-    this.draining = true;
-    this.#pipeline.draining = true;
-    this.rpc.drain();
+    work.draining = true;
     this.#pipeline.modern.endSubscriptions();
     await work.finished(withinMs, clock);
     const message = 'The gateway is shutting down';
@@ -149,6 +154,18 @@ export class McpGateway implements Gateway {
     this.#pipeline.modern.renewed(renewal);
     listChanges.renewed(renewal.lists);
     credentialExpiry.look();
+  }
+
+  /**
+   * For a request whose generation was replaced while its body was read: the new rules hold as soon as the reload is
+   * done, so the current generation authenticates its sender, and decides everything else about it.
+   */
+  async #authenticateAgain(arrival: SentRequest, asked: AuthContext): Promise<Failure | undefined> {
+    const { endpoint, sender } = arrival;
+    const found = await this.authenticate(endpoint, sender.credentials);
+    if (found instanceof Failure) return this.refusal(endpoint, sender.credentials, found, asked);
+    arrival.sender = found;
+    return undefined;
   }
 
   /** For requests without a JSON-RPC message: only the scopes of the endpoint apply. */

@@ -6,10 +6,8 @@
  */
 import type { Config } from '../config/config.ts';
 import type { Ingress } from '../downstream/ingress.ts';
-import { Failure } from '../errors/failure.ts';
-import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
-import type { AuthContext, Credentials } from '../identity/principal.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Backends } from '../upstream/backends.ts';
@@ -34,32 +32,6 @@ export class CurrentGeneration<G extends Generation = Generation> {
 
   swap(next: G): void {
     this.now = next;
-  }
-
-  authenticate(
-    { path }: Endpoint,
-    credentials: Credentials,
-  ): Authenticated | Failure | Promise<Authenticated | Failure> {
-    const generation = this.now;
-    const found = generation.authenticator.identify(path, credentials);
-    if (found instanceof Promise)
-      return found.then((who) => (who instanceof Failure ? who : { principal: who, credentials, generation }));
-    return found instanceof Failure ? found : { principal: found, credentials, generation };
-  }
-
-  /**
-   * For a request whose generation was replaced while its body was read: the new rules hold as soon as the reload is
-   * done, so the current generation authenticates its sender, and decides everything else about it.
-   */
-  async authenticateAgain<A extends { readonly endpoint: Endpoint; readonly sender: Authenticated }>(
-    arrival: A,
-    asked: AuthContext,
-  ): Promise<A | Failure> {
-    const { endpoint, sender } = arrival;
-    const { credentials } = sender;
-    const found = await this.authenticate(endpoint, credentials);
-    if (found instanceof Failure) return this.now.authenticator.told(endpoint.path, found, credentials, asked);
-    return { ...arrival, sender: found };
   }
 
   /** For sessions, connections and streams, which outlive a generation. */

@@ -59,6 +59,8 @@ export class BackendInFlight {
 
 /** Counts all the work that runs for clients. */
 export class InFlight {
+  /** True while shutting down: no new requests are taken. */
+  draining = false;
   #running = 0;
   #whenDone: (() => void) | undefined;
 

@@ -91,7 +91,11 @@ function listeningOf(
     clock: shared.clock,
     // A backend that was unavailable may have a new upstream session since.
     start: (request, sink) =>
-      (shared.upstreams.stateless(backend, session.principal) ?? upstream).call(current.permit, request, sink),
+      (shared.currentGeneration.now.backends.stateless(backend, session.principal) ?? upstream).call(
+        current.permit,
+        request,
+        sink,
+      ),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
       if (passed !== undefined && session.mayHear?.(backend, passed) !== false)

@@ -37,7 +37,7 @@ export class ModernCalls implements EraCalls {
     if (target === undefined) return this.#answerForAll(context);
     const { backend } = target;
     if (row.longLived !== true) exchange.onOver(this.shared.backendInFlight.enter(backend, exchange));
-    const upstream = this.shared.upstreams.stateless(backend, principal);
+    const upstream = this.shared.currentGeneration.now.backends.stateless(backend, principal);
     if (upstream !== undefined && !this.#mayBePending(context)) this.#callOn(context, upstream);
     else this.#findUpstream(context).catch((error: unknown) => this.#withoutUpstream(context, error));
   }

@@ -137,7 +137,8 @@ export async function mergeListens(shared: SharedServices, context: RequestConte
       return hearsOf({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, uri);
     },
     watch: (backend) => upstreams.watch(permit(), backend, principal, client),
-    start: (backend, next, sink) => callStateless(upstreams.stateless(backend, principal), permit(), next, sink),
+    start: (backend, next, sink) =>
+      callStateless(currentGeneration.now.backends.stateless(backend, principal), permit(), next, sink),
   };
   await new MergedSubscription(exchange, sources, listen?.authorization?.message).begin();
 }

@@ -35,7 +35,6 @@ export class Pipeline implements StageServices {
   readonly legacy: LegacyFront;
   readonly #modernCalls: ModernCalls;
   readonly #legacyCalls: LegacyCalls;
-  draining = false;
 
   constructor(shared: SharedServices) {
     this.shared = shared;
@@ -52,8 +51,9 @@ export class Pipeline implements StageServices {
     const { message, era } = context;
     try {
       // A response or a cancellation helps running requests to finish, so it is still accepted.
-      if (this.draining && (message.kind === 'request' || message.kind === 'batch')) throw new Failure('shutting_down');
-      demandScopes(context, [message]);
+      if (this.shared.work.draining && (message.kind === 'request' || message.kind === 'batch'))
+        throw new Failure('shutting_down');
+      if (context.principal.scopes !== 'all') demandScopes(context, [message]);
       const served = era === 'modern' ? this.modern.receive(context) : this.legacy.receive(context);
       served?.catch((error: unknown) => this.#refuse(context, error));
     } catch (error) {

@@ -1,6 +1,5 @@
 /** The resolve stage: finds the backend of a request, and what that backend calls the thing itself. */
 import type { Reader } from '../catalog/list-reader.ts';
-import { isMerged } from '../catalog/name-resolver.ts';
 import { ModernReader, readerForSession } from '../catalog/readers.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { unknownMethod } from './admit.ts';
@@ -14,8 +13,8 @@ import type { StageServices } from './services.ts';
  */
 export function resolve(services: StageServices, context: RequestContext): void | Promise<void> {
   const { endpoint, row, request, listen, era } = context;
-  if (!isMerged(endpoint)) {
-    const [backend = ''] = endpoint.backends;
+  const [backend] = endpoint.backends;
+  if (backend !== undefined && endpoint.backends.length === 1) {
     if (row.method !== 'ping') context.target = { backend, message: listen?.authorization?.message ?? request };
     return;
   }

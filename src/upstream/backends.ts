@@ -1,6 +1,6 @@
 /** The backends of one generation, by name. */
 
-import type { Backend } from '../exchange/upstream-session.ts';
+import type { Backend, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 
 export class Backends implements Iterable<Backend> {
@@ -22,6 +22,15 @@ export class Backends implements Iterable<Backend> {
   of(name: string, principal: Principal): Backend | undefined {
     const backend = this.#byName.get(name);
     return backend?.ownOf === undefined ? backend : backend.ownOf(principal);
+  }
+
+  /**
+   * The upstream session of a backend that is known to be modern. Synchronous, because most modern calls take this
+   * path.
+   */
+  stateless(name: string, principal: Principal): UpstreamSession | undefined {
+    const backend = this.#byName.get(name);
+    return (backend?.ownOf === undefined ? backend : backend.ownOf(principal))?.modern;
   }
 
   [Symbol.iterator](): Iterator<Backend> {

@@ -40,14 +40,6 @@ export class UpstreamPool {
     });
   }
 
-  /**
-   * The upstream session of a backend that is known to be modern. Synchronous, because most modern calls take this
-   * path.
-   */
-  stateless(name: string, principal: Principal): UpstreamSession | undefined {
-    return this.#currentGeneration.now.backends.of(name, principal)?.modern;
-  }
-
   async discover(name: string, principal: Principal, wanted?: Era): Promise<Discovery> {
     return this.#backend(name, principal).discover(wanted);
   }
@@ -80,7 +72,9 @@ export class UpstreamPool {
     // is shut.
     if (existing !== undefined) {
       return existing.then((upstream) =>
-        upstream.era === 'legacy' ? upstream : (this.stateless(name, session.principal) ?? upstream),
+        upstream.era === 'legacy'
+          ? upstream
+          : (this.#currentGeneration.now.backends.stateless(name, session.principal) ?? upstream),
       );
     }
     const opening = this.#openForSession(permit, session, name, lost);

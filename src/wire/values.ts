@@ -4,7 +4,7 @@
  * added to the table.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Id, Member, Notification, ObjectSpan, Span } from './message.ts';
+import type { Id, Member, Notification, ObjectSpan, ResultResponse, Span } from './message.ts';
 import { methods } from './methods.ts';
 import { revisions } from './revisions.ts';
 import { vocabulary } from './vocabulary.ts';
@@ -132,6 +132,11 @@ export function member(object: ObjectSpan | undefined, key: string): Member | un
 export function textMember(bytes: Uint8Array, object: ObjectSpan | undefined, key: string): string | undefined {
   const found = member(object, key);
   return found && stringAt(bytes, found);
+}
+
+/** Whether a result of a modern backend asks the client for input. Results of earlier revisions have no type. */
+export function asksForInput({ bytes, result }: ResultResponse): boolean {
+  return textMember(bytes, result, 'resultType') === 'input_required';
 }
 
 /** A string or an integer spelled `-?digits`: an id, a progress token or a subscription id. */

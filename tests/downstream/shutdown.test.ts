@@ -73,6 +73,8 @@ describe('state', () => {
 describe('closing', () => {
   it('lets running requests finish, and rejects new requests with 503', async () => {
     const { running, busy, outlet } = await withWork();
+    // The gateway drains before the server closes, and as long as it does.
+    running.gateway.draining = true;
     const closed = running.server.close({ drainMs: 60_000 });
     const refused = await ask(running, { body: ping });
     expect(refused.status).toBe(503);

@@ -11,6 +11,8 @@ export interface UpstreamRefusal {
 }
 
 export interface CredentialProvider {
+  /** Before the stored credentials are open there are none: `headers` need not be asked. Absent: they are open. */
+  readonly stored?: { readonly isOpen: boolean };
   /**
    * The headers to send now. Returns a value if no request is needed (the token is fresh, or there is none), else a
    * promise, which rejects with a Failure. Returns the same object while nothing changed. Empty without a token: the

@@ -3,7 +3,6 @@
  * updates of resources that the client may not read, list entries that the client may not use.
  */
 
-import { resultType } from '../../bridge/era-translation.ts';
 import { readInputRequired } from '../../bridge/input-required.ts';
 import { requiredVisits } from '../../bridge/url-elicitation.ts';
 import { Failure } from '../../errors/failure.ts';
@@ -13,7 +12,7 @@ import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
 import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
 import type { Session } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
-import { textMember } from '../../wire/values.ts';
+import { asksForInput, textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
 import type { CurrentGeneration } from '../generation.ts';
 import type { SharedServices } from '../services.ts';
@@ -106,7 +105,7 @@ type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
  */
 function refusedInput(shared: SharedServices, context: RequestContext, outcome: Answered): Failure | undefined {
   const { kind, message, vocabulary } = outcome;
-  if (kind === 'result' && (vocabulary !== 'modern' || resultType(message) !== 'input_required')) return undefined;
+  if (kind === 'result' && (vocabulary !== 'modern' || !asksForInput(message))) return undefined;
   const now = asOfNow(shared, context);
   if (!now.authorizer.watchesAsks(now.endpoint, now.backend)) return undefined;
   if (kind === 'error') {

@@ -41,6 +41,7 @@ export class PoolCredentials {
 
   /** Throws a Failure where too many requests wait already. */
   headers(): CredentialHeaders | Promise<CredentialHeaders> {
+    if (this.provider.stored?.isOpen === false) return nothing;
     if (this.#waiting >= this.#most) {
       throw new Failure('backend_busy', { message: 'Too many requests wait for a token' });
     }
