@@ -88,27 +88,29 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     id: 'unasked',
     what:
-      'A modern client gets a legacy server’s notifications about lists only where it subscribed, log messages only where they ' +
-      'belong to a request, and no request outside of its own.',
+      'A modern client gets a legacy server’s notifications about lists only where it subscribed, log messages where its request ' +
+      'names a level and only for that request, and no request outside of its own.',
     because:
       'The server MUST NOT send notification types the client has not explicitly requested; `notifications/message` is ' +
       'request-scoped; servers MUST NOT initiate JSON-RPC requests.',
     link: `${MODERN}/basic/patterns`,
-    isIt: ({ path, through }, pair) =>
+    isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
-      through === undefined &&
-      /^heard (roots\/list|notifications\/(message|(tools|prompts|resources)\/list_changed))/.test(path),
+      ((through === undefined &&
+        /^heard (roots\/list|notifications\/(message|(tools|prompts|resources)\/list_changed))/.test(path)) ||
+        (direct === undefined && path.startsWith('heard notifications/message'))),
   },
   {
     id: 'older-revision',
     what:
-      'A client of 2024-11-05 is not sent what its revision does not know: titles and structured content are left out, resource ' +
-      'links become text.',
+      'A client of 2024-11-05 is not sent what its revision does not know: titles, structured content and details of the server ' +
+      'are left out, resource links become text.',
     because: 'Both parties MUST respect the negotiated protocol version.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation',
     isIt: ({ path, direct, through }, { isOldest }) =>
       isOldest &&
-      ((/\.(title|structuredContent|outputSchema)$/.test(path) && through === undefined) ||
+      ((/\.(title|structuredContent|outputSchema|serverInfo\.(websiteUrl|description|icons))$/.test(path) &&
+        through === undefined) ||
         (path.endsWith('.error') && JSON.stringify(direct)?.includes('resource_link')) ||
         (path.endsWith('.result') && direct === undefined && JSON.stringify(through)?.includes('resource links'))),
   },
@@ -123,7 +125,7 @@ export const DIFFERENCES: readonly Difference[] = [
     isIt: ({ path, direct, through }, { client }) =>
       (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
       (/\.error\.(data|message)$/.test(path) &&
-        /method_not_found|method_removed|-32601/.test(JSON.stringify(through) ?? '')),
+        /method_not_found|method_removed|-32601|\(404\)/.test(JSON.stringify(through) ?? '')),
   },
   {
     id: 'missing-capability',
@@ -134,7 +136,8 @@ export const DIFFERENCES: readonly Difference[] = [
     link: `${MODERN}/basic#_meta`,
     isIt: ({ path, direct, through }, pair) =>
       isBridgedToModern(pair) &&
-      ((path.endsWith('.error') && direct === undefined && JSON.stringify(through)?.includes('missing_capability')) ||
+      ((/\.error(\.|$)/.test(path) &&
+        /-32021|Missing required client capability|missing_capability/.test(JSON.stringify(through) ?? '')) ||
         (path.endsWith('.result') && through === undefined && JSON.stringify(direct)?.includes('Unsupported request'))),
   },
 ];

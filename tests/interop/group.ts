@@ -169,6 +169,8 @@ export class GroupRun {
   async #drive(way: string, cell: Cell, steps: readonly Step[], target: Target, era: Era): Promise<Transcript> {
     const job = { target, era, steps, answers: ANSWERS, settleMs: SETTLE_MS };
     const files = join(this.#results, slug(way));
+    const { keepsIn } = this.#group.server;
+    if (keepsIn !== undefined) await rm(join(this.#workdir, keepsIn), { force: true });
     try {
       return await runDriver({ driver: cell.client.driver, job, files, home: this.#workdir });
     } catch (error) {

@@ -28,6 +28,8 @@ export interface Server {
   readonly repeats?: readonly string[];
   /** Files that have to be in its working directory. */
   readonly files?: Readonly<Record<string, string>>;
+  /** A file of its working directory in which it keeps state: removed before each run. */
+  readonly keepsIn?: string;
   /** In the short form every client is tried with it, over this transport. */
   readonly referenceBack?: 'stdio' | 'http';
   /** Only in the long form. */
@@ -203,6 +205,7 @@ export const SERVER_ROWS: readonly Server[] = [
       args: [npmFile('@modelcontextprotocol/server-memory/dist/index.js')],
       env: { MEMORY_FILE_PATH: join(workdir, 'memory.json') },
     }),
+    keepsIn: 'memory.json',
   },
   npm('server-sequential-thinking', '2026.8.31', '@modelcontextprotocol/server-sequential-thinking/dist/index.js', [
     call('sequentialthinking', { thought: 'one', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }),
@@ -252,5 +255,6 @@ export const SERVER_ROWS: readonly Server[] = [
       command: bin('python-v1', 'python'),
       args: ['-c', 'import mcp_server_sqlite; mcp_server_sqlite.main()', '--db-path', join(workdir, 'test.db')],
     }),
+    keepsIn: 'test.db',
   },
 ];

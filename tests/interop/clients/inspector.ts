@@ -29,6 +29,13 @@ function asked({ method, params }: Step): string[] {
   return ['--method', method, ...(about[method] ?? [])];
 }
 
+/** A server that the Inspector starts writes its log to the same stderr. The Inspector's own report is JSON. */
+function ownLines(stderr = ''): string {
+  const lines = stderr.trim().split('\n');
+  const report = lines.findIndex((line) => line.startsWith('{'));
+  return lines.slice(Math.max(0, report)).join('\n');
+}
+
 async function take(job: Job, step: Step): Promise<Outcome> {
   const { target } = job;
   const options = {
@@ -43,7 +50,7 @@ async function take(job: Job, step: Step): Promise<Outcome> {
     const { stderr, stdout } = error as { stderr?: string; stdout?: string };
     // A tool's own failure is an answer too, with another exit code.
     if (stdout?.trim().startsWith('{')) return { result: JSON.parse(stdout) };
-    return { error: { message: stderr?.trim() || String(error) } };
+    return { error: { message: ownLines(stderr) || String(error) } };
   }
 }
 
