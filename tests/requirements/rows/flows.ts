@@ -65,7 +65,7 @@ export const flows = {
   }),
   'flow:compat:streamable-then-sse-fallback': held({
     spec: '2025-11-25/basic/transports#backwards-compatibility',
-    behaviour: 'A backend that knows HTTP+SSE alone is found by falling back from Streamable HTTP.',
+    behaviour: 'A backend that supports only HTTP+SSE is found by falling back from Streamable HTTP.',
   }),
   'flow:elicitation:multi-step-form': held({
     spec: 'sdk',

@@ -97,7 +97,7 @@ export const gatewayAccess = {
   'gateway:policy:case-twins': held({
     spec: 'gateway',
     behaviour:
-      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
+      'An argument whose name differs only in case from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
   }),
   'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',

@@ -145,7 +145,7 @@ export const gatewayBackend = {
   'gateway:backend:flood-left': held({
     spec: 'gateway',
     behaviour:
-      'A backend that closes or resets a stream while it is paused ends that stream alone: its calls fail, others are served.',
+      'A backend that closes or resets a stream while it is paused ends only that stream: its calls fail, others are served.',
   }),
   'gateway:backend:flood-backs-off': held({
     spec: 'gateway',
@@ -265,7 +265,7 @@ export const gatewayBackend = {
   }),
   'gateway:backend:probe-fresh-process': held({
     spec: 'gateway',
-    behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
+    behaviour: 'A stdio backend whose process ends after `server/discover` gets `initialize` in a fresh process.',
   }),
   'gateway:backend:legacy-half': held({
     spec: '2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions',

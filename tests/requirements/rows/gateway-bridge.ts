@@ -26,7 +26,7 @@ export const gatewayBridge = {
   'gateway:bridge:modern-discover': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: '`server/discover` of a modern client is answered from what its legacy backend said in `initialize`.',
+    behaviour: '`server/discover` of a modern client is answered from the `initialize` result of its legacy backend.',
   }),
   'gateway:bridge:envelope-added': held({
     spec: 'gateway',

@@ -40,7 +40,7 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:partial': held({
     spec: 'gateway',
-    behaviour: 'A list that lacks a backend that is down says so.',
+    behaviour: 'A list without the entries of a backend that is down says so.',
   }),
   'gateway:catalog:merged-hints': held({
     spec: '2026-07-28/server/utilities/caching#choosing-a-cache-scope',

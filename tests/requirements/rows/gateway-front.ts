@@ -19,7 +19,7 @@ export const gatewayFront = {
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
     revisions: 'modern',
     behaviour:
-      'A request whose `_meta` names a revision is modern, whatever its headers say; without the same in the header it is -32020.',
+      'A request whose `_meta` names a revision is modern, whatever its headers say; if the version header differs or is missing, it is answered -32020.',
   }),
   'gateway:era:initialize-is-legacy': held({
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
@@ -40,7 +40,7 @@ export const gatewayFront = {
   'gateway:era:notification-by-header': held({
     spec: 'gateway',
     behaviour:
-      'A notification or response is modern where its header says so, and otherwise of the legacy session that it names.',
+      'A notification or response is modern if its version header says so; otherwise it belongs to the legacy session that it names.',
   }),
   'gateway:era:array-by-header': held({
     spec: 'gateway',
@@ -155,7 +155,7 @@ export const gatewayFront = {
   }),
   'gateway:http:accept-json-alone': held({
     spec: 'gateway',
-    behaviour: 'JSON alone is not enough for `subscriptions/listen` or a GET stream: 406.',
+    behaviour: 'A client that accepts only JSON cannot use `subscriptions/listen` or a GET stream: 406.',
   }),
   'gateway:http:json-when-quick': held({
     spec: 'gateway',
@@ -202,11 +202,11 @@ export const gatewayFront = {
   'gateway:json:case-twins': held({
     spec: 'gateway',
     behaviour:
-      'In a message, its `params`, `_meta`, `ref` and filter, a member that differs from a name of the protocol in case alone is refused: 400 with -32600 and the reason `ambiguous_json`.',
+      'In a message, its `params`, `_meta`, `ref` and filter, a member that differs from a name of the protocol only in case is refused: 400 with -32600 and the reason `ambiguous_json`.',
   }),
   'gateway:json:case-is-data': held({
     spec: 'gateway',
-    behaviour: 'Elsewhere names that differ in case alone are data, and pass unchanged.',
+    behaviour: 'Elsewhere names that differ only in case are data, and pass unchanged.',
   }),
   'gateway:json:stray-reference': held({
     spec: 'gateway',
@@ -249,7 +249,7 @@ export const gatewayFront = {
   'gateway:failure:opaque-internal': held({
     spec: 'gateway',
     behaviour:
-      'A crash in our own code is -32603 "Internal error" with the id and a log id; its text goes to the log alone.',
+      'A crash in our own code is -32603 "Internal error" with the id and a log id; its text goes only to the log.',
   }),
   'gateway:failure:backend-unavailable': held({
     spec: 'gateway',

@@ -122,7 +122,7 @@ export const gatewayLegacy = {
   'gateway:legacy:batch-quiet-202': held({
     spec: '2025-03-26/basic/transports#sending-messages-to-the-server',
     revisions: ['2025-03-26'],
-    behaviour: 'A batch of notifications and responses alone is 202.',
+    behaviour: 'A batch of only notifications and responses is 202.',
   }),
   'gateway:legacy:batch-invalid': held({
     spec: '2025-03-26/basic#batching',
@@ -132,7 +132,7 @@ export const gatewayLegacy = {
   'gateway:legacy:batch-not-negotiated': held({
     spec: 'gateway',
     revisions: ['2025-03-26'],
-    behaviour: 'A profile that denies batches does not negotiate 2025-03-26, unless it says so explicitly.',
+    behaviour: 'A profile that denies batches does not negotiate 2025-03-26, unless it names that revision explicitly.',
   }),
   'gateway:legacy:batch-one-denial': held({
     spec: 'gateway',
@@ -204,7 +204,7 @@ export const gatewayLegacy = {
   'gateway:legacy:cancel-json-204': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A client that accepts JSON alone gets 204 for its cancelled request.',
+    behaviour: 'A client that accepts only JSON gets 204 for its cancelled request.',
   }),
   'gateway:legacy:cancel-upstream-id': held({
     spec: 'gateway',

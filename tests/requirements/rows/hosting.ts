@@ -42,7 +42,7 @@ export const hosting = {
   'hosting:session:reinitialize': held({
     spec: 'sdk',
     revisions: 'legacy',
-    behaviour: 'A second `initialize` in a live session is refused, and the session goes on unchanged.',
+    behaviour: 'A second `initialize` in a live session is refused, and the session continues unchanged.',
   }),
   'hosting:session:reuse': held({
     spec: '2025-11-25/basic/transports#session-management',
@@ -96,7 +96,7 @@ export const hosting = {
   'hosting:resume:replay': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
     revisions: 'legacy',
-    behaviour: 'GET with `Last-Event-ID` brings the later events of that stream and then goes on live.',
+    behaviour: 'GET with `Last-Event-ID` brings the later events of that stream and then continues live.',
   }),
   'hosting:resume:stream-scoped': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
@@ -118,7 +118,7 @@ export const hosting = {
   'hosting:http:disconnect-not-cancel': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
-    behaviour: 'A legacy client that drops its connection has not cancelled: the backend goes on.',
+    behaviour: 'A legacy client that drops its connection has not cancelled its call: the backend continues it.',
   }),
   'hosting:http:dns-rebinding': held({
     spec: '2025-11-25/basic/transports#security-warning',

@@ -162,6 +162,6 @@ export const protocol = {
   }),
   'protocol:timeout:session-default': held({
     spec: '2025-11-25/basic/lifecycle#timeouts',
-    behaviour: 'Limits have defaults, and the configuration of one backend overrides them for that backend alone.',
+    behaviour: 'Limits have defaults, and the configuration of one backend overrides them only for that backend.',
   }),
 } satisfies Record<string, Requirement>;

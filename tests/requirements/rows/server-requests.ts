@@ -78,7 +78,7 @@ export const serverRequests = {
   }),
   'elicitation:capability:empty-is-form': held({
     spec: '2025-11-25/client/elicitation#capabilities',
-    behaviour: 'An empty `elicitation` capability is understood as form mode alone.',
+    behaviour: 'An empty `elicitation` capability means form mode only.',
   }),
   'elicitation:capability:mode-mismatch': held({
     spec: '2025-11-25/client/elicitation#error-handling',

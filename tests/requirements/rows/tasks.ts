@@ -76,7 +76,7 @@ export const tasks = {
   'tasks:progress:after-create': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#task-progress-notifications',
     revisions: 'legacy',
-    behaviour: 'Progress goes on under the first token until the task is finished.',
+    behaviour: 'Progress continues under the first token until the task is finished.',
   }),
   'tasks:request-cancel:no-task-cancel': deferred('tasks', {
     spec: 'sdk',

@@ -11,7 +11,7 @@ export const transport = {
   }),
   'transport:streamable-http:json-response': held({
     spec: '2025-11-25/basic/transports#streamable-http',
-    behaviour: 'A client that accepts JSON alone is answered in JSON.',
+    behaviour: 'A client that accepts only JSON is answered in JSON.',
   }),
   'transport:streamable-http:cancelled-request-terminated': divergent({
     spec: 'sdk',
@@ -82,7 +82,7 @@ export const transport = {
   }),
   'transport:stdio:clean-shutdown': held({
     spec: '2025-11-25/basic/lifecycle#shutdown',
-    behaviour: 'A stdio backend is told to end by closing its stdin, and one that obeys is not signalled.',
+    behaviour: 'The gateway ends a stdio backend by closing its stdin, and sends no signal if the process then exits.',
   }),
   'transport:stdio:stream-purity': held({
     spec: '2025-11-25/basic/transports#stdio',
@@ -215,6 +215,6 @@ export const transport = {
   'client-transport:http:stateless-ignores-session-id': held({
     spec: '2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions',
     revisions: 'modern',
-    behaviour: 'A modern backend gets POSTs alone, and a session id that it sends is not sent back.',
+    behaviour: 'A modern backend gets only POSTs, and a session id that it sends is not sent back.',
   }),
 } satisfies Record<string, Requirement>;
