@@ -18,7 +18,7 @@ export const auth = {
   }),
   'client-auth:403-scope-union': held({
     spec: '2025-11-25/basic/authorization#step-up-authorization-flow',
-    behaviour: 'A step-up asks for the scopes it had and those that were demanded.',
+    behaviour: 'A step-up requests the scopes that the token had and those that the backend demands.',
   }),
   'client-auth:as-metadata-discovery:priority-order': held({
     spec: '2025-11-25/basic/authorization#authorization-server-metadata-discovery',
@@ -30,7 +30,8 @@ export const auth = {
   }),
   'client-auth:authorize:error-surfaces': held({
     spec: '2025-11-25/basic/authorization#authorization-flow-steps',
-    behaviour: 'An error at the redirect ends the authorization before any token is asked for, and the user reads why.',
+    behaviour:
+      'An error at the redirect ends the authorization before any token is asked for, and the page tells the user why.',
   }),
   'client-auth:authorize:offline-access-consent': held({
     spec: 'sdk',
@@ -211,7 +212,7 @@ export const auth = {
   }),
   'hosting:auth:as:redirect-uri-scheme': held({
     spec: '2025-11-25/basic/authorization#communication-security',
-    behaviour: 'It registers redirect URIs over HTTPS or on loopback alone.',
+    behaviour: 'It registers redirect URIs only over HTTPS or on loopback.',
   }),
   'hosting:auth:as:token-cache-headers': held({
     spec: 'sdk',

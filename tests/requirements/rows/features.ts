@@ -130,7 +130,8 @@ export const features = {
   }),
   'completion:complete:not-supported': held({
     spec: '2025-11-25/server/utilities/completion#capabilities',
-    behaviour: 'Where the backend cannot complete, the capability is absent and `completion/complete` is -32601.',
+    behaviour:
+      'If the backend does not support completion, the capability is absent and `completion/complete` is answered -32601.',
   }),
   'completion:undeclared-2024-11-05': held({
     spec: '2024-11-05/server/utilities/completion',
@@ -205,10 +206,10 @@ export const features = {
   }),
   'pagination:invalid-cursor': held({
     spec: '2025-11-25/server/utilities/pagination#error-handling',
-    behaviour: 'A cursor that nobody issued is answered -32602.',
+    behaviour: 'A cursor that was not issued is answered -32602.',
   }),
   'pagination:client:cursor-handling': held({
     spec: '2025-11-25/server/utilities/pagination#implementation-guidelines',
-    behaviour: "The gateway reads nothing into a backend's cursor and expects no size of a page.",
+    behaviour: "The gateway treats a backend's cursor as opaque, and expects no particular page size.",
   }),
 } satisfies Record<string, Requirement>;

@@ -65,22 +65,22 @@ export const flows = {
   }),
   'flow:compat:streamable-then-sse-fallback': held({
     spec: '2025-11-25/basic/transports#backwards-compatibility',
-    behaviour: 'A backend that knows HTTP+SSE alone is found by falling back from Streamable HTTP.',
+    behaviour: 'A backend that supports only HTTP+SSE is found by falling back from Streamable HTTP.',
   }),
   'flow:elicitation:multi-step-form': held({
     spec: 'sdk',
-    behaviour: 'A tool asks several times in one call, and a refusal ends it early.',
+    behaviour: 'A tool sends several server requests in one call, and a refusal ends the call early.',
   }),
   'flow:elicitation:url-at-session-init': held({
     spec: 'sdk',
     revisions: 'legacy',
     behaviour:
-      'A backend that asks on its GET stream right after `initialize` reaches the client on one of its streams.',
+      'A server request that a backend sends on its GET stream right after `initialize` reaches the client on one of the client’s streams.',
   }),
   'flow:elicitation:url-required-then-retry': held({
     spec: '2025-11-25/client/elicitation#url-elicitation-required-error',
     revisions: 'legacy',
-    behaviour: 'A call refused with -32042 succeeds when the client repeats it after the visit.',
+    behaviour: 'A call refused with -32042 succeeds when the client repeats it after the URL elicitation is complete.',
   }),
   'flow:multi-client:stateful-isolation': held({
     spec: 'sdk',

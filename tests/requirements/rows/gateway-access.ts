@@ -62,27 +62,29 @@ export const gatewayAccess = {
   'gateway:identity:every-way': held({
     spec: 'gateway',
     behaviour:
-      'What is configured holds for every address and every message; an endpoint is open only where it says so by name.',
+      'Authentication applies to every endpoint and every message; an endpoint is open only if its config says so by name.',
   }),
   'gateway:identity:ambiguous': held({
     spec: 'gateway',
-    behaviour: 'Credentials that come in more than one way are 400: nobody guesses which one is meant.',
+    behaviour: 'Credentials in more than one place are answered 400: the gateway does not guess which one is meant.',
   }),
   'gateway:identity:fuzzed': held({
     spec: 'gateway',
-    behaviour: 'Whatever is presented is 400, 401 or 403; it is never a fault of the gateway, and never in.',
+    behaviour:
+      'Invalid credentials of any form are answered 400, 401 or 403; they never cause an internal error, and never authenticate.',
   }),
   'gateway:identity:secrets': held({
     spec: 'gateway',
-    behaviour: 'No secret stands in a log, an answer, a metric or the title of a process.',
+    behaviour: 'No log, answer, metric or process title contains a secret.',
   }),
   'gateway:identity:real-issuer': held({
     spec: 'gateway',
-    behaviour: 'Official clients get in with keys, and with tokens of an issuer that they found by the metadata.',
+    behaviour:
+      'Official clients authenticate with keys, and with tokens of an issuer that they discover through the metadata.',
   }),
   'gateway:identity:refreshed': held({
     spec: 'gateway',
-    behaviour: 'A refreshed token of the same principal goes on with the session.',
+    behaviour: 'A refreshed token of the same principal continues the session.',
   }),
   'gateway:identity:recipes': held({
     spec: 'gateway',
@@ -90,12 +92,12 @@ export const gatewayAccess = {
   }),
   'gateway:identity:backend-secrets': held({
     spec: 'gateway',
-    behaviour: 'What a backend asks for comes from the config, the environment or a file.',
+    behaviour: 'Credentials that a backend requires come from the config, the environment or a file.',
   }),
   'gateway:policy:case-twins': held({
     spec: 'gateway',
     behaviour:
-      'An argument whose name differs in case alone from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
+      'An argument whose name differs only in case from one that a rule or a mirrored header looks at is ambiguous: rules that deny apply to it, rules that allow do not.',
   }),
   'gateway:policy:no-permit-no-byte': held({
     spec: 'gateway',
@@ -112,7 +114,7 @@ export const gatewayAccess = {
   'gateway:policy:hide': held({
     spec: 'gateway',
     behaviour:
-      'Where an endpoint says so, what is denied looks as if it did not exist, headers and timing of schemas included.',
+      'Where an endpoint says so, a denied item looks as if it did not exist, headers and timing of schemas included.',
   }),
   'gateway:policy:denied-notification': held({
     spec: 'gateway',
@@ -120,15 +122,15 @@ export const gatewayAccess = {
   }),
   'gateway:policy:rate-limited': held({
     spec: 'gateway',
-    behaviour: 'Over the rate is 429 with `Retry-After`.',
+    behaviour: 'A request over the rate is answered 429 with `Retry-After`.',
   }),
   'gateway:policy:ask-decided': held({
     spec: 'gateway',
-    behaviour: 'An ask passes policy like a call, and names the backend that asks.',
+    behaviour: 'A server request is authorized like a call, and names the backend that sent it.',
   }),
   'gateway:policy:decided-anew': held({
     spec: 'gateway',
-    behaviour: 'Every round of a call is decided by the rules of its moment.',
+    behaviour: 'Every round of a call is decided by the rules in force at that time.',
   }),
   'gateway:policy:response-no-method': held({
     spec: 'gateway',
@@ -144,16 +146,16 @@ export const gatewayAccess = {
   'gateway:policy:kept-small': held({
     spec: 'gateway',
     behaviour:
-      '`clientInfo` has a bound, and what is kept of a message (client info, keys of rates) keeps no other part of its body.',
+      '`clientInfo` is bounded in size, and values kept from a message (client info, keys of rates) do not keep the rest of its body in memory.',
   }),
   'gateway:policy:filtered': held({
     spec: 'gateway',
     behaviour:
-      'What a principal may not use it does not see: in lists, completions and subscriptions, from caches too.',
+      'A principal does not see items that it may not use: in lists, completions and subscriptions, cached ones included.',
   }),
   'gateway:policy:names': held({
     spec: 'gateway',
-    behaviour: 'A rule holds for a thing under every name and spelling by which it could be asked for.',
+    behaviour: 'A rule applies to an item under every name and spelling by which a client could request it.',
   }),
   'gateway:policy:readings': held({
     spec: 'gateway',
@@ -172,11 +174,11 @@ export const gatewayAccess = {
   }),
   'gateway:policy:strict-profile': held({
     spec: 'gateway',
-    behaviour: 'What a profile is strict about is refused before any rule, in audit mode too.',
+    behaviour: 'A message outside the profile is refused before any rule is evaluated, in audit mode too.',
   }),
   'gateway:policy:annotations': held({
     spec: 'gateway',
-    behaviour: 'Tool annotations count for backends that are trusted to give them, and for no others.',
+    behaviour: 'Tool annotations are used only if the config trusts the annotations of that backend.',
   }),
   'gateway:policy:commands': held({
     spec: 'gateway',

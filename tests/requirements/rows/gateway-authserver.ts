@@ -6,7 +6,7 @@ export const gatewayAuthServer = {
   'gateway:authserver:flow': held({
     spec: '2026-07-28/basic/authorization#authorization-flow-steps',
     behaviour:
-      'A client that knows only an address finds the server, registers, gets consent and a token, and gets in.',
+      'A client that knows only an address discovers the server, registers, gets consent and a token, and is authenticated.',
   }),
   'gateway:authserver:kit': held({
     spec: 'sdk',
@@ -14,7 +14,7 @@ export const gatewayAuthServer = {
   }),
   'gateway:authserver:metadata': held({
     spec: '2026-07-28/basic/authorization/authorization-server-discovery',
-    behaviour: 'Its metadata names the issuer, S256 alone, `iss` in responses, and only what is really there.',
+    behaviour: 'Its metadata names the issuer, only S256, `iss` in responses, and only features that exist.',
   }),
   'gateway:authserver:audience': held({
     spec: '2026-07-28/basic/authorization#resource-parameter-implementation',
@@ -38,15 +38,17 @@ export const gatewayAuthServer = {
   }),
   'gateway:authserver:sign-in': held({
     spec: 'gateway',
-    behaviour: 'Names and passwords come from a file that is read again; wrong ones are slowed down, and tell nothing.',
+    behaviour:
+      'Names and passwords come from a file that is read again when it changes; wrong ones are delayed, and the answer does not say which part was wrong.',
   }),
   'gateway:authserver:pages': held({
     spec: 'gateway',
-    behaviour: 'Its pages have no scripts, stand in no frame, take no foreign form, and work in a real browser.',
+    behaviour:
+      'Its pages have no scripts, cannot be framed, accept no form from another origin, and work in a real browser.',
   }),
   'gateway:authserver:hostile': held({
     spec: 'gateway',
-    behaviour: 'Fuzzed redirects, codes, states and metadata get a named error, never a 5xx, and never in.',
+    behaviour: 'Fuzzed redirects, codes, states and metadata get a named error, never a 5xx, and never a token.',
   }),
   'gateway:authserver:bounded': held({
     spec: 'gateway',
@@ -55,7 +57,7 @@ export const gatewayAuthServer = {
   'gateway:authserver:flood': held({
     spec: 'gateway',
     behaviour:
-      'When open sign-ins or unused clients fill their room, the network or user that holds most gives up its oldest; nobody else does.',
+      'When open sign-ins or unused clients reach their limit, the oldest of the network or user that holds most are removed, and no others.',
   }),
   'gateway:authserver:secrets': held({
     spec: 'gateway',

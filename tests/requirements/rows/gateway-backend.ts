@@ -25,7 +25,7 @@ export const gatewayBackend = {
   }),
   'gateway:backend:unknown-response': held({
     spec: 'gateway',
-    behaviour: 'An answer to nothing is dropped and counted.',
+    behaviour: 'An answer to no request is dropped and counted.',
   }),
   'gateway:backend:cut-stream-resumed': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
@@ -35,7 +35,7 @@ export const gatewayBackend = {
   'gateway:backend:cut-stream-bounded': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Resuming is tried a bounded number of times, which does not start over without progress.',
+    behaviour: 'Resuming is tried a bounded number of times, and the count is reset only by progress.',
   }),
   'gateway:backend:cut-stream-fails': held({
     spec: 'gateway',
@@ -64,21 +64,21 @@ export const gatewayBackend = {
   'gateway:backend:stream-never-given-up': held({
     spec: '2025-11-25/basic/transports#listening-for-messages-from-the-server',
     behaviour:
-      'The standalone stream of a legacy backend is opened again for as long as its session lives, at bounded pauses; the log is told once that it is lost and once that it is back, subscriptions that depend on it end by name, and what it may have missed counts as changed.',
+      'The standalone stream of a legacy backend is reopened for as long as its session lives, at bounded intervals. The log has one line for its loss and one for its return, subscriptions that depend on it end with a named error, and lists and resources that it may have missed count as changed.',
   }),
   'gateway:backend:streams-shared': held({
     spec: 'gateway',
     behaviour:
-      'Sessions with the same credentials at a backend hear of its list changes on one stream, or through each other where `limits.streamsPerBackend` leaves no room; nothing else is shared. Reaching the limit is counted and logged.',
+      'Sessions with the same credentials at a backend get its list changes on one stream, or through each other where `limits.streamsPerBackend` is reached; nothing else is shared. Reaching the limit is counted and logged.',
   }),
   'gateway:backend:stream-none': held({
     spec: '2026-07-28/basic/patterns/subscriptions#acknowledgment',
     revisions: 'modern',
-    behaviour: 'A subscription at a legacy backend without a standalone stream is acknowledged for nothing.',
+    behaviour: 'A subscription at a legacy backend without a standalone stream gets an empty acknowledgement.',
   }),
   'gateway:backend:stdout-noise': held({
     spec: '2025-11-25/basic/transports#stdio',
-    behaviour: 'Noise on stdout of a stdio backend is skipped, counted and shown.',
+    behaviour: 'Lines on stdout of a stdio backend that are no messages are skipped, counted and logged.',
   }),
   'gateway:backend:stderr-limited': held({
     spec: 'gateway',
@@ -127,11 +127,11 @@ export const gatewayBackend = {
   }),
   'gateway:backend:pool-idle': held({
     spec: 'gateway',
-    behaviour: 'A process that nobody uses is ended after its idle time.',
+    behaviour: 'An unused process is ended after its idle time.',
   }),
   'gateway:backend:noise-is-idle': held({
     spec: 'gateway',
-    behaviour: 'A process that writes only what belongs to no call is idle, and is ended after its idle time.',
+    behaviour: 'A process that writes only messages of no call is idle, and is ended after its idle time.',
   }),
   'gateway:backend:flood-paused': held({
     spec: 'gateway',
@@ -140,23 +140,23 @@ export const gatewayBackend = {
   }),
   'gateway:backend:flood-ended': held({
     spec: 'gateway',
-    behaviour: 'A backend that is over its budget for several periods in a row is ended, which is logged once by name.',
+    behaviour: 'A backend that is over its budget for several periods in a row is ended, and the log names it once.',
   }),
   'gateway:backend:flood-left': held({
     spec: 'gateway',
     behaviour:
-      'A backend that closes or resets a stream while it is paused ends that stream alone: its calls fail, others are served.',
+      'A backend that closes or resets a stream while it is paused ends only that stream: its calls fail, others are served.',
   }),
   'gateway:backend:flood-backs-off': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
-      'A standalone stream that was ended for a flood is opened again at growing pauses until it stands without one.',
+      'A standalone stream that was ended for a flood is reopened at growing intervals until it stays open without a flood.',
   }),
   'gateway:backend:flood-spares-quiet': held({
     spec: 'gateway',
     behaviour:
-      'Where the pipes and streams of a backend have spent what they share, those that send little are not paused.',
+      'When the pipes and streams of a backend are over their shared budget, those that send little are not paused.',
   }),
   'gateway:backend:stderr-costs-little': held({
     spec: 'gateway',
@@ -187,35 +187,37 @@ export const gatewayBackend = {
   'gateway:backend:list-process-changes': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A list change that a shared list process tells reaches every session that shares it.',
+    behaviour: 'A list change that a shared list process announces reaches every session that shares the process.',
   }),
   'gateway:backend:list-process-room': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Where all processes are taken, one that serves lists makes room for a call.',
+    behaviour: 'When all processes are in use, a list process is ended to make room for a call.',
   }),
   'gateway:backend:process-state': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A process that served a call is given up early only where the config says `state: none`.',
+    behaviour: 'A process that served a call is ended before its idle time only if the config says `state: none`.',
   }),
   'gateway:backend:fair-calls': held({
     spec: 'gateway',
-    behaviour: 'Where a backend has as many calls as it is given at once, principals that wait take turns.',
+    behaviour:
+      'When a backend runs as many calls as its limit allows, waiting principals are served in round-robin order.',
   }),
   'gateway:backend:queue-left': held({
     spec: 'gateway',
-    behaviour: 'A call that waits for its turn leaves the queue when its client is gone.',
+    behaviour: 'A queued call leaves the queue when its client is gone.',
   }),
   'gateway:backend:crash-is-the-callers': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A process that answered and then crashed delays the next start for its own caller alone.',
+    behaviour: 'A process that answered and then crashed delays the next start only for its own caller.',
   }),
   'gateway:backend:process-share': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Where processes run out, the principal that has most loses an idle one to a principal that has fewer.',
+    behaviour:
+      'When all processes are in use, the principal that has most loses an idle one to a principal that has fewer.',
   }),
   'gateway:backend:own-session': held({
     spec: 'gateway',
@@ -231,7 +233,7 @@ export const gatewayBackend = {
   'gateway:backend:modern-shared': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'One process or connection pool of a modern backend serves everybody.',
+    behaviour: 'One process or connection pool of a modern backend serves all principals.',
   }),
   'gateway:backend:limit-connect': held({
     spec: 'gateway',
@@ -263,17 +265,17 @@ export const gatewayBackend = {
   }),
   'gateway:backend:probe-fresh-process': held({
     spec: 'gateway',
-    behaviour: 'A stdio backend whose process ends after `server/discover` is asked `initialize` in a fresh process.',
+    behaviour: 'A stdio backend whose process ends after `server/discover` gets `initialize` in a fresh process.',
   }),
   'gateway:backend:legacy-half': held({
     spec: '2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions',
     behaviour:
-      'A legacy client is served by the legacy half of a stdio backend whose `supportedVersions` names the modern era alone.',
+      'A legacy client is served by the legacy side of a stdio backend whose `supportedVersions` names only the modern era.',
   }),
   'gateway:backend:legacy-half-silence': held({
     spec: 'gateway',
     behaviour:
-      'Silence on `initialize` does not make a backend modern alone: it is asked again, at the latest with the first legacy session.',
+      'A backend that does not answer `initialize` is not classified as modern only: `initialize` is sent again, at the latest with the first legacy session.',
   }),
   'gateway:backend:probe-no-verdict': held({
     spec: 'gateway',
@@ -286,6 +288,6 @@ export const gatewayBackend = {
   'gateway:backend:flapping-served': held({
     spec: 'gateway',
     behaviour:
-      'A backend that comes and goes is served for most of the time that it is there: pauses begin anew with its first answer, and crashes that one caller causes cost others no more than the shortest pause.',
+      'A flapping backend is used for most of the time that it is available: the backoff is reset by its first answer, and crashes that one caller causes delay other callers by no more than the shortest backoff.',
   }),
 } satisfies Record<string, Requirement>;

@@ -16,7 +16,7 @@ export const gatewayBridge = {
     spec: '2026-07-28/basic/patterns/mrtr#basic-workflow',
     revisions: 'modern',
     behaviour:
-      'A modern client is told `input_required` where its legacy backend asks, and its retry finishes the same call.',
+      'A modern client gets `input_required` when its legacy backend sends a server request, and its retry finishes the same call.',
   }),
   'gateway:bridge:legacy-initialize': held({
     spec: 'gateway',
@@ -26,7 +26,7 @@ export const gatewayBridge = {
   'gateway:bridge:modern-discover': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: '`server/discover` of a modern client is answered from what its legacy backend said in `initialize`.',
+    behaviour: '`server/discover` of a modern client is answered from the `initialize` result of its legacy backend.',
   }),
   'gateway:bridge:envelope-added': held({
     spec: 'gateway',
@@ -59,17 +59,18 @@ export const gatewayBridge = {
     spec: '2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow',
     revisions: 'modern',
     behaviour:
-      'A `requestState` that was changed, is too old or belongs to another request is -32602, and the parked call waits on.',
+      'A `requestState` that was changed, is too old or belongs to another request is answered -32602, and the pending call stays pending.',
   }),
   'gateway:bridge:state-once': held({
     spec: '2026-07-28/basic/patterns/mrtr#server-requirements-basic-workflow',
     revisions: 'modern',
-    behaviour: 'A parked call is taken up at most once.',
+    behaviour: 'A pending call is resumed at most once.',
   }),
   'gateway:bridge:parked-expires': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'A parked call that nobody comes back for is cancelled at the backend, and leaves nothing behind.',
+    behaviour:
+      'A pending call whose client does not retry in time is cancelled at the backend, and all of its state is released.',
   }),
   'gateway:bridge:capabilities-narrowed': held({
     spec: 'gateway',
@@ -78,7 +79,7 @@ export const gatewayBridge = {
   'gateway:bridge:notifications-absorbed': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Notifications of a legacy client that a modern backend has no use for are absorbed.',
+    behaviour: 'Notifications of a legacy client that have no meaning for a modern backend are dropped.',
   }),
   'gateway:bridge:set-level': held({
     spec: '2026-07-28/server/utilities/logging#per-request-log-level',
@@ -98,18 +99,18 @@ export const gatewayBridge = {
   'gateway:bridge:second-ask': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'A second ask while the first is out joins the next round.',
+    behaviour: 'A second server request that arrives while the first is unanswered is part of the next round.',
   }),
   'gateway:bridge:partial-answers': held({
     spec: '2026-07-28/basic/patterns/mrtr#error-handling',
     revisions: 'modern',
-    behaviour: 'What a partial answer left out is asked again.',
+    behaviour: 'Questions that a partial answer left out are asked again.',
   }),
   'gateway:bridge:ask-answered-error': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
-      'An error in answer to an ask becomes `cancel` for an elicitation, and an error of the call for sampling and roots.',
+      'An error in answer to a server request becomes `cancel` for an elicitation, and an error of the call for sampling and roots.',
   }),
   'gateway:bridge:state-alone': held({
     spec: '2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow',
@@ -125,13 +126,13 @@ export const gatewayBridge = {
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
-      'Subscriptions and list changes of a legacy session live on one `subscriptions/listen` at its modern backend.',
+      'Subscriptions and list changes of a legacy session use one `subscriptions/listen` at its modern backend.',
   }),
   'gateway:bridge:listen-to-subscribe': held({
     spec: 'gateway',
     revisions: 'modern',
     behaviour:
-      '`subscriptions/listen` of a modern client lives on the GET stream and `resources/subscribe` of its legacy backend.',
+      '`subscriptions/listen` of a modern client uses the GET stream and `resources/subscribe` of its legacy backend.',
   }),
   'gateway:bridge:cancel-down': held({
     spec: 'gateway',
@@ -147,7 +148,7 @@ export const gatewayBridge = {
   'gateway:bridge:progress-remapped': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'Progress of a parked call goes to the token of the retry.',
+    behaviour: 'Progress of a pending call goes to the token of the retry.',
   }),
   'gateway:bridge:errors-mapped': held({
     spec: 'gateway',
@@ -165,12 +166,13 @@ export const gatewayBridge = {
   'gateway:bridge:ask-outside-call': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'An ask that no modern request can carry is refused from the failure table.',
+    behaviour: 'A server request that no modern request can carry is refused with an error from the failure table.',
   }),
   'gateway:bridge:ask-attribution': held({
     spec: 'gateway',
     revisions: 'modern',
-    behaviour: 'A call that may ask has a session or process to itself where asks do not say whose they are.',
+    behaviour:
+      'A call that may cause server requests has a session or process of its own if server requests do not name their call.',
   }),
   'gateway:bridge:param-headers': held({
     spec: '2026-07-28/basic/transports/streamable-http#client-behavior',
@@ -184,8 +186,7 @@ export const gatewayBridge = {
   'gateway:bridge:any-replica': held({
     spec: '2026-07-28/basic#statelessness',
     revisions: 'modern',
-    behaviour:
-      'Rounds of a modern call for which nothing has to be held are served by any replica, each by another if it so happens.',
+    behaviour: 'If a modern call needs no state between its rounds, any replica can serve each round.',
   }),
   'gateway:bridge:shared-credential-state': held({
     spec: 'gateway',

@@ -13,7 +13,7 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:names': held({
     spec: 'gateway',
-    behaviour: 'Entries of one name are told apart by rule, never by chance, within the length that clients accept.',
+    behaviour: 'Entries of one name are renamed by a deterministic rule, within the length that clients accept.',
   }),
   'gateway:catalog:names-headers': held({
     spec: '2026-07-28/basic/transports/streamable-http#standard-request-headers',
@@ -23,7 +23,7 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:twins': held({
     spec: 'gateway',
-    behaviour: 'Of several backends with the same tool, prompt, resource or template, each can be reached.',
+    behaviour: 'If several backends have the same tool, prompt, resource or template, a client can reach each of them.',
   }),
   'gateway:catalog:links': held({
     spec: 'gateway',
@@ -31,16 +31,16 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:pages': held({
     spec: 'gateway',
-    behaviour: 'Pages of several backends are followed to the end with one cursor of our own.',
+    behaviour: 'Clients page through the merged list of several backends with one cursor of the gateway.',
   }),
   'gateway:catalog:cursors': held({
     spec: '2026-07-28/server/utilities/pagination#error-handling',
     behaviour:
-      'A cursor that was not given for this list at this endpoint is -32602; one that was leads on in the list as it was.',
+      'A cursor that was not issued for this list at this endpoint is answered -32602; a valid one continues the list as it was when the cursor was issued.',
   }),
   'gateway:catalog:partial': held({
     spec: 'gateway',
-    behaviour: 'A list that lacks a backend that is down says so.',
+    behaviour: 'A list without the entries of a backend that is down says so.',
   }),
   'gateway:catalog:merged-hints': held({
     spec: '2026-07-28/server/utilities/caching#choosing-a-cache-scope',
@@ -49,16 +49,16 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:answers-cached': held({
     spec: '2026-07-28/server/utilities/caching#cache-key',
-    behaviour: 'Lists of backends are reused within their lifetime and scope, and changes end that.',
+    behaviour: 'Lists of backends are cached within their lifetime and scope, and a change invalidates them.',
   }),
   'gateway:catalog:single-flight': held({
     spec: 'gateway',
-    behaviour: 'Whoever wants the same list at the same time shares one reading of it.',
+    behaviour: 'Concurrent requests for the same list share one read of it.',
   }),
   'gateway:catalog:greeting': held({
     spec: 'gateway',
     behaviour:
-      'An endpoint has the capabilities that some backend has, and instructions under headings; a method that none has is -32601.',
+      'An endpoint has the capabilities that at least one backend has, and the instructions of each backend under a heading; a method that no backend supports is answered -32601.',
   }),
   'gateway:catalog:greeting-bounded': held({
     spec: 'gateway',
@@ -66,11 +66,11 @@ export const gatewayCatalog = {
   }),
   'gateway:catalog:failure-local': held({
     spec: 'gateway',
-    behaviour: 'A backend that fails costs its own calls, which get a named error, and no others.',
+    behaviour: 'When a backend fails, only its own calls fail, with a named error.',
   }),
   'gateway:catalog:cancel-routed': held({
     spec: 'gateway',
-    behaviour: 'On an aggregate, a cancellation reaches the one backend that has the call.',
+    behaviour: 'At a merged endpoint, a cancellation reaches only the backend that has the call.',
   }),
   'gateway:catalog:backend-recovers': held({
     spec: 'gateway',
@@ -79,28 +79,27 @@ export const gatewayCatalog = {
   'gateway:catalog:subscriptions': held({
     spec: '2026-07-28/basic/patterns/subscriptions',
     behaviour:
-      'One stream tells of many backends: what is acknowledged is what is honoured, and each client hears each thing once.',
+      'One stream carries the changes of many backends: the acknowledgement names exactly what is delivered, and each client gets each change once.',
   }),
   'gateway:catalog:unasked-updates': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
-      'An update of a resource that the client did not itself subscribe to comes under an address that leads back to its backend and no other.',
+      'An update of a resource that the client did not itself subscribe to has a URI that leads back only to its backend.',
   }),
   'gateway:catalog:storms': held({
     spec: 'gateway',
-    behaviour: 'Changes of a list that come in a storm are told at its beginning and at its end.',
+    behaviour: 'A burst of changes of one list causes a notification at its beginning and one at its end.',
   }),
   'gateway:catalog:sessions': held({
     spec: 'gateway',
     revisions: 'legacy',
     behaviour:
-      'One session of a client stands for one at each backend: levels, questions and their answers, and the loss of one of them.',
+      'One session of a client maps to one upstream session at each backend: log levels, server requests and their answers, and the loss of one upstream session.',
   }),
   'gateway:catalog:late-list': held({
     spec: 'gateway',
-    behaviour:
-      'Entries of a backend that took longer than a list waits are told of by a list change once they are there.',
+    behaviour: 'If a backend’s entries arrive after the list’s wait limit, a list change announces them.',
   }),
   'gateway:catalog:stdio': held({
     spec: 'gateway',

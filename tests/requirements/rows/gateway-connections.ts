@@ -6,7 +6,7 @@ export const gatewayConnections = {
   'gateway:sse:endpoint-event': held({
     spec: '2024-11-05/basic/transports#http-with-sse',
     revisions: ['2024-11-05'],
-    behaviour: '`GET /sse` begins with an `endpoint` event, whose address takes POSTs of this client alone.',
+    behaviour: '`GET /sse` begins with an `endpoint` event, whose address accepts only POSTs of this client.',
   }),
   'gateway:sse:post-202': held({
     spec: 'gateway',
@@ -36,7 +36,7 @@ export const gatewayConnections = {
   'gateway:sse:initialize-in-time': held({
     spec: 'gateway',
     revisions: ['2024-11-05'],
-    behaviour: 'A stream over which nobody initializes a session in time is ended.',
+    behaviour: 'A stream on which the client does not initialize a session in time is ended.',
   }),
   'gateway:sse:no-broadcast': held({
     spec: 'gateway',
@@ -49,7 +49,7 @@ export const gatewayConnections = {
   }),
   'gateway:stdio:stdout-pure': held({
     spec: '2025-11-25/basic/transports#stdio',
-    behaviour: 'On stdout there is the protocol alone; everything else goes to stderr or a file.',
+    behaviour: 'Stdout carries only the protocol; everything else goes to stderr or a file.',
   }),
   'gateway:stdio:era-by-first-message': held({
     spec: '2026-07-28/basic/transports/stdio#backward-compatibility',
@@ -83,6 +83,6 @@ export const gatewayConnections = {
   }),
   'gateway:stdio:local-principal': held({
     spec: 'gateway',
-    behaviour: 'Who calls over stdio is the local principal of the configuration.',
+    behaviour: 'A client over stdio is the local principal of the configuration.',
   }),
 } satisfies Record<string, Requirement>;

@@ -5,11 +5,11 @@ export const gatewayConsent = {
   'gateway:consent:principal-alone': held({
     spec: '2026-07-28/client/elicitation#phishing',
     behaviour:
-      'Whoever opens a connect link shows, in the way of the principal, that they are the one who asked; others are refused and told no name.',
+      'The person who opens a connect link must authenticate as the principal that the link was made for; other people are refused, and the page does not name the principal.',
   }),
   'gateway:consent:browser-bound': held({
     spec: '2026-07-28/client/elicitation#phishing',
-    behaviour: 'The answer of an authorization server counts once, and only in the browser that was sent there.',
+    behaviour: 'The redirect of an authorization server is accepted once, and only in the browser that was sent there.',
   }),
   'gateway:consent:foreign-issuer': held({
     spec: '2026-07-28/client/elicitation#phishing',
@@ -18,20 +18,20 @@ export const gatewayConsent = {
   }),
   'gateway:consent:link-ends': held({
     spec: 'gateway',
-    behaviour: 'A link that is unknown, used or over gives one and the same page.',
+    behaviour: 'An unknown, a used and an expired link all give the same page.',
   }),
   'gateway:consent:errors-shown': held({
     spec: 'gateway',
     behaviour:
-      'What an authorization server says of an error is shown as text, only in the browser that was sent there.',
+      'The error text of an authorization server is shown as plain text, and only in the browser that was sent there.',
   }),
   'gateway:consent:page-safe': held({
     spec: 'gateway',
-    behaviour: 'Pages run no script, load nothing, are framed by nobody, kept nowhere, and send no referrer.',
+    behaviour: 'Pages run no script, load no resources, cannot be framed or cached, and send no referrer.',
   }),
   'gateway:consent:any-input': held({
     spec: 'gateway',
-    behaviour: 'Whatever a browser sends to the pages is answered below 500, and finishes nothing.',
+    behaviour: 'Invalid requests to the pages are answered with a status below 500, and complete no authorization.',
   }),
   'gateway:consent:announced': held({
     spec: 'gateway',

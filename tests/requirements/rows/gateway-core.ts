@@ -6,7 +6,7 @@ export const gatewayCore = {
   'gateway:isolation:interleavings': held({
     spec: 'gateway',
     behaviour:
-      'In any interleaving of principals and hostile backends each principal gets its own answers alone, and all who behave are served.',
+      'In any interleaving of principals and hostile backends each principal gets only its own answers, and all well-behaved principals are served.',
   }),
   'gateway:lossless:unknown-members': held({
     spec: 'gateway',
@@ -34,11 +34,11 @@ export const gatewayCore = {
   }),
   'gateway:exchange:one-settle': held({
     spec: 'gateway',
-    behaviour: 'An exchange settles exactly once, whatever races.',
+    behaviour: 'An exchange settles exactly once, in every race.',
   }),
   'gateway:exchange:id-zero': held({
     spec: 'gateway',
-    behaviour: 'Id 0 and progress token 0 are as good as any other.',
+    behaviour: 'Id 0 and progress token 0 are valid like any other.',
   }),
   'gateway:exchange:id-types': held({
     spec: 'gateway',
@@ -52,7 +52,7 @@ export const gatewayCore = {
   'gateway:exchange:ask-unambiguous': held({
     spec: 'gateway',
     behaviour:
-      'A question of a backend with a member that differs from a word of the protocol in case alone, or that is there twice, does not reach the client: a legacy backend is answered `ambiguous_json`, the call of a modern one fails as `backend_invalid`.',
+      'A server request with a duplicate member, or with a member that differs from a name of the protocol only in case, does not reach the client: a legacy backend is answered `ambiguous_json`, the call of a modern one fails as `backend_invalid`.',
   }),
   'gateway:exchange:unguessable-ids': held({
     spec: 'gateway',
@@ -69,16 +69,16 @@ export const gatewayCore = {
   'gateway:exchange:asks-correlated': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'Two asks out at the same time get their own answers, in whatever order those come.',
+    behaviour: 'Two concurrent server requests each get their own answer, in whatever order the answers arrive.',
   }),
   'gateway:exchange:ask-withdrawn': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'An ask that its backend withdrew is withdrawn at the client, and a late answer is dropped.',
+    behaviour: 'A server request that its backend cancelled is cancelled at the client, and a late answer is dropped.',
   }),
   'gateway:outbox:ordered': held({
     spec: 'gateway',
-    behaviour: 'What is sent to one stream arrives in the order sent.',
+    behaviour: 'Messages on one stream arrive in the order sent.',
   }),
   'gateway:outbox:progress-coalesced': held({
     spec: 'gateway',
@@ -90,7 +90,7 @@ export const gatewayCore = {
   }),
   'gateway:outbox:never-dropped': held({
     spec: 'gateway',
-    behaviour: 'Asks and results are never dropped.',
+    behaviour: 'Server requests and results are never dropped.',
   }),
   'gateway:outbox:reader-cut-off': held({
     spec: 'gateway',
@@ -102,14 +102,14 @@ export const gatewayCore = {
   }),
   'gateway:store:contract': held({
     spec: 'gateway',
-    behaviour: 'Every store keeps, expires and forgets in the same way, proven by one suite.',
+    behaviour: 'Every store keeps, expires and deletes records in the same way, verified by one suite.',
   }),
   'gateway:store:lease': held({
     spec: 'gateway',
-    behaviour: 'Of several takers of one lease exactly one gets it.',
+    behaviour: 'Of several concurrent requests for one lease exactly one gets it.',
   }),
   'gateway:store:bus': held({
     spec: 'gateway',
-    behaviour: 'What is published reaches every subscriber of its topic, and none after it left.',
+    behaviour: 'A published message reaches every subscriber of its topic, and no subscriber that has unsubscribed.',
   }),
 } satisfies Record<string, Requirement>;

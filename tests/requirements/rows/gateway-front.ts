@@ -9,7 +9,7 @@ export const gatewayFront = {
   'gateway:ingress:turns': held({
     spec: 'gateway',
     behaviour:
-      'Requests of several principals that arrive together are started in turn, one of each principal, however many connections each has. A principal that sends alone does not wait.',
+      'Concurrent requests of several principals are started in round-robin order, one of each principal, however many connections each has. A principal that sends alone does not wait.',
   }),
   'gateway:front:pipelining': held({
     spec: 'gateway',
@@ -19,7 +19,7 @@ export const gatewayFront = {
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
     revisions: 'modern',
     behaviour:
-      'A request whose `_meta` names a revision is modern, whatever its headers say; without the same in the header it is -32020.',
+      'A request whose `_meta` names a revision is modern, whatever its headers say; if the version header differs or is missing, it is answered -32020.',
   }),
   'gateway:era:initialize-is-legacy': held({
     spec: '2026-07-28/basic/versioning#compatibility-matrix',
@@ -34,12 +34,13 @@ export const gatewayFront = {
   'gateway:era:legacy-by-session': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A request with neither belongs to the legacy session that it names.',
+    behaviour:
+      'A request with neither a modern header nor a modern envelope belongs to the legacy session that it names.',
   }),
   'gateway:era:notification-by-header': held({
     spec: 'gateway',
     behaviour:
-      'A notification or response is modern where its header says so, and otherwise of the legacy session that it names.',
+      'A notification or response is modern if its version header says so; otherwise it belongs to the legacy session that it names.',
   }),
   'gateway:era:array-by-header': held({
     spec: 'gateway',
@@ -47,11 +48,11 @@ export const gatewayFront = {
   }),
   'gateway:gates:zero-bytes': held({
     spec: 'gateway',
-    behaviour: 'A message that fails any gate causes not one byte to any backend.',
+    behaviour: 'A message that fails a check causes no byte to be sent to any backend.',
   }),
   'gateway:gates:order': held({
     spec: 'gateway',
-    behaviour: 'Of several faults in one message, the gate that comes first gives the answer.',
+    behaviour: 'If a message has several faults, the first failing check determines the answer.',
   }),
   'gateway:gates:id-echoed': held({
     spec: 'gateway',
@@ -111,11 +112,13 @@ export const gatewayFront = {
   }),
   'gateway:http:unread-answer': held({
     spec: 'gateway',
-    behaviour: 'A client that takes nothing of its answer for a named time is cut off, whatever it sends meanwhile.',
+    behaviour:
+      'A client that reads nothing of its answer for a named time is disconnected, whatever it sends meanwhile.',
   }),
   'gateway:http:slow-readers-bounded': held({
     spec: 'gateway',
-    behaviour: 'What waits for all slow readers is bounded; the largest and slowest of them are cut off first.',
+    behaviour:
+      'The bytes buffered for all slow readers are bounded; the largest and slowest readers are disconnected first.',
   }),
   'gateway:http:refused-while-sending': held({
     spec: 'gateway',
@@ -124,7 +127,7 @@ export const gatewayFront = {
   }),
   'gateway:http:trailing-slash': held({
     spec: 'gateway',
-    behaviour: 'The address of an endpoint with a slash behind it is that endpoint.',
+    behaviour: 'The address of an endpoint with a trailing slash leads to the same endpoint.',
   }),
   'gateway:http:body-too-large': held({
     spec: 'gateway',
@@ -152,19 +155,21 @@ export const gatewayFront = {
   }),
   'gateway:http:accept-json-alone': held({
     spec: 'gateway',
-    behaviour: 'JSON alone is not enough for `subscriptions/listen` or a GET stream: 406.',
+    behaviour: 'A client that accepts only JSON cannot use `subscriptions/listen` or a GET stream: 406.',
   }),
   'gateway:http:json-when-quick': held({
     spec: 'gateway',
-    behaviour: 'A call that is done at once and said nothing on the way is answered in JSON.',
+    behaviour: 'A call that finishes at once, without notifications or server requests, is answered in JSON.',
   }),
   'gateway:http:stream-when-talking': held({
     spec: 'gateway',
-    behaviour: 'A call that notifies or asks is answered in an event stream, where the client accepts one.',
+    behaviour:
+      'A call with notifications or server requests is answered in an event stream, where the client accepts one.',
   }),
   'gateway:http:stream-when-slow': held({
     spec: 'gateway',
-    behaviour: 'A call that is not done after a short named time gets its headers out as an event stream.',
+    behaviour:
+      'If a call is not done after a short named time, the gateway sends the response headers of an event stream.',
   }),
   'gateway:http:keep-alive': held({
     spec: 'gateway',
@@ -172,11 +177,11 @@ export const gatewayFront = {
   }),
   'gateway:http:no-buffering': held({
     spec: '2026-07-28/basic/transports/streamable-http#receiving-messages',
-    behaviour: 'Event streams tell proxies not to hold them back.',
+    behaviour: 'Event streams carry headers that tell proxies not to buffer them.',
   }),
   'gateway:http:unknown-path': held({
     spec: 'gateway',
-    behaviour: 'A path where nothing is served is answered 404, and not with the code of a lost session.',
+    behaviour: 'An unknown path is answered 404, and not with the code of a lost session.',
   }),
   'gateway:json:not-json': held({
     spec: 'gateway',
@@ -197,11 +202,11 @@ export const gatewayFront = {
   'gateway:json:case-twins': held({
     spec: 'gateway',
     behaviour:
-      'In a message, its `params`, `_meta`, `ref` and filter, a member that differs from a name of the protocol in case alone is refused: 400 with -32600 and the reason `ambiguous_json`.',
+      'In a message, its `params`, `_meta`, `ref` and filter, a member that differs from a name of the protocol only in case is refused: 400 with -32600 and the reason `ambiguous_json`.',
   }),
   'gateway:json:case-is-data': held({
     spec: 'gateway',
-    behaviour: 'Elsewhere names that differ in case alone are data, and pass unchanged.',
+    behaviour: 'Elsewhere names that differ only in case are data, and pass unchanged.',
   }),
   'gateway:json:stray-reference': held({
     spec: 'gateway',
@@ -244,7 +249,7 @@ export const gatewayFront = {
   'gateway:failure:opaque-internal': held({
     spec: 'gateway',
     behaviour:
-      'A crash in our own code is -32603 "Internal error" with the id and a log id; its text goes to the log alone.',
+      'A crash in our own code is -32603 "Internal error" with the id and a log id; its text goes only to the log.',
   }),
   'gateway:failure:backend-unavailable': held({
     spec: 'gateway',
@@ -252,7 +257,7 @@ export const gatewayFront = {
   }),
   'gateway:failure:backend-invalid': held({
     spec: 'gateway',
-    behaviour: 'A backend that answers nonsense is -32603 with `backend_invalid`.',
+    behaviour: 'An invalid answer of a backend is -32603 with `backend_invalid`.',
   }),
   'gateway:failure:others-unaffected': held({
     spec: 'gateway',
@@ -260,7 +265,7 @@ export const gatewayFront = {
   }),
   'gateway:failure:closed-reasons': held({
     spec: 'gateway',
-    behaviour: 'Every `data.reason` is one of the documented table, which the documentation is generated from.',
+    behaviour: 'Every `data.reason` is in the failure table, which the documentation is generated from.',
   }),
   'gateway:failure:capability-absent': held({
     spec: 'gateway',

@@ -13,7 +13,7 @@ export const gatewayLegacy = {
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
     behaviour:
-      'A client is asked once, on one stream, even where the call that the question came with ends first; its answer is taken then, too.',
+      'A server request reaches the client once, on one stream, even if the call that it belongs to ends first; the client’s answer is still accepted then.',
   }),
   'gateway:legacy:session-id': held({
     spec: '2025-11-25/basic/transports#session-management',
@@ -80,22 +80,23 @@ export const gatewayLegacy = {
   'gateway:legacy:response-202': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
-    behaviour: "The client's answer to an ask is 202, and goes to the one ask that waits for that id in that session.",
+    behaviour:
+      "The client's answer to a server request is 202, and goes to the one server request with that id in that session.",
   }),
   'gateway:legacy:response-to-ping-202': held({
     spec: '2025-11-25/basic/utilities/ping#behavior-requirements',
     revisions: 'legacy',
-    behaviour: "The client's answer to a ping is 202, and no backend hears of it.",
+    behaviour: "The client's answer to a ping is 202, and reaches no backend.",
   }),
   'gateway:legacy:response-unasked': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'An answer that nobody waits for is 202, dropped and counted, and no backend hears of it.',
+    behaviour: 'An answer that matches no open server request is 202, is dropped and counted, and reaches no backend.',
   }),
   'gateway:legacy:response-foreign-session': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'The answer of one session does not settle the ask of another, though the ids are equal.',
+    behaviour: 'The answer of one session does not settle a server request of another, even if the ids are equal.',
   }),
   'gateway:legacy:response-malformed': held({
     spec: 'gateway',
@@ -121,7 +122,7 @@ export const gatewayLegacy = {
   'gateway:legacy:batch-quiet-202': held({
     spec: '2025-03-26/basic/transports#sending-messages-to-the-server',
     revisions: ['2025-03-26'],
-    behaviour: 'A batch of notifications and responses alone is 202.',
+    behaviour: 'A batch of only notifications and responses is 202.',
   }),
   'gateway:legacy:batch-invalid': held({
     spec: '2025-03-26/basic#batching',
@@ -131,7 +132,7 @@ export const gatewayLegacy = {
   'gateway:legacy:batch-not-negotiated': held({
     spec: 'gateway',
     revisions: ['2025-03-26'],
-    behaviour: 'A profile that denies batches does not negotiate 2025-03-26, unless it says so explicitly.',
+    behaviour: 'A profile that denies batches does not negotiate 2025-03-26, unless it names that revision explicitly.',
   }),
   'gateway:legacy:batch-one-denial': held({
     spec: 'gateway',
@@ -193,8 +194,7 @@ export const gatewayLegacy = {
   'gateway:legacy:stream-limit': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour:
-      'Streams that one session holds open with GET are limited; one more is 429, and those that are open stay.',
+    behaviour: 'The number of open GET streams of one session is limited; one more is 429, and open streams stay open.',
   }),
   'gateway:legacy:cancel-ends-stream': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
@@ -204,12 +204,12 @@ export const gatewayLegacy = {
   'gateway:legacy:cancel-json-204': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A client that accepts JSON alone gets 204 for its cancelled request.',
+    behaviour: 'A client that accepts only JSON gets 204 for its cancelled request.',
   }),
   'gateway:legacy:cancel-upstream-id': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'The backend is told to cancel under its own id of the call.',
+    behaviour: 'The cancellation reaches the backend with the id that the gateway used for the call there.',
   }),
   'gateway:legacy:cancel-resume-ends': held({
     spec: 'gateway',
@@ -224,12 +224,12 @@ export const gatewayLegacy = {
   'gateway:legacy:cancel-no-leak': held({
     spec: 'gateway',
     revisions: 'legacy',
-    behaviour: 'A thousand cancelled calls with an event log leave nothing behind.',
+    behaviour: 'A thousand cancelled calls with an event log leak no state.',
   }),
   'gateway:legacy:disconnect-waits': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
-    behaviour: 'The result of a call whose client dropped its connection waits in the event log.',
+    behaviour: 'If a client drops its connection, the result of its call is kept in the event log.',
   }),
   'gateway:legacy:same-id-in-flight': held({
     spec: 'gateway',
@@ -239,17 +239,17 @@ export const gatewayLegacy = {
   'gateway:legacy:ask-undeclared-elicitation': held({
     spec: '2025-11-25/client/elicitation#error-handling',
     revisions: 'legacy',
-    behaviour: 'An elicitation that the client cannot do is answered -32602 for it.',
+    behaviour: 'An elicitation that the client does not support is answered -32602 by the gateway.',
   }),
   'gateway:legacy:ask-undeclared-roots': held({
     spec: '2025-11-25/client/roots#error-handling',
     revisions: 'legacy',
-    behaviour: 'A list of roots that the client does not have is answered -32601 for it.',
+    behaviour: 'A `roots/list` to a client without roots is answered -32601 by the gateway.',
   }),
   'gateway:legacy:ask-undeclared-sampling': held({
     spec: '2025-11-25/client/sampling#error-handling',
     revisions: 'legacy',
-    behaviour: 'A completion that the client cannot make is answered -32600 for it.',
+    behaviour: 'A sampling request that the client does not support is answered -32600 by the gateway.',
   }),
   'gateway:legacy:vocabulary': held({
     spec: '2026-07-28/basic/versioning',
@@ -260,6 +260,6 @@ export const gatewayLegacy = {
   'gateway:legacy:subscriptions-bounded': held({
     spec: 'gateway',
     behaviour:
-      'What a session or a `subscriptions/listen` subscribes to is bounded in number and bytes (`too_many_subscriptions`), and one address in length (`uri_too_long`).',
+      'The subscriptions of a session or of a `subscriptions/listen` are bounded in number and bytes (`too_many_subscriptions`), and each URI in length (`uri_too_long`).',
   }),
 } satisfies Record<string, Requirement>;

@@ -6,7 +6,7 @@ export const gatewayLog = {
   'gateway:log:stalled-reader': held({
     spec: 'gateway',
     behaviour:
-      'A reader of stderr that stalls delays nothing: log lines wait within a bound, are dropped beyond it, and one line counts them.',
+      'A stalled reader of stderr delays no request: log lines are queued up to a limit and dropped beyond it, and one line gives the number of dropped lines.',
   }),
   'gateway:log:closed-reader': held({
     spec: 'gateway',
@@ -19,15 +19,15 @@ export const gatewayLog = {
   'gateway:audit:fair-room': held({
     spec: 'gateway',
     behaviour:
-      'While audit records wait, no principal takes the room of others, and denied requests leave room for allowed ones.',
+      'While audit records are queued, no principal takes the room of others, and records of denied requests leave room for those of allowed ones.',
   }),
   'gateway:audit:told-once': held({
     spec: 'gateway',
-    behaviour: 'Lost audit records are told in one log line for each interval, with their number.',
+    behaviour: 'Lost audit records are reported in one log line per interval, with their number.',
   }),
   'gateway:audit:on-failure-deny': held({
     spec: 'gateway',
-    behaviour: 'With `audit.onFailure: deny` a request that cannot be recorded is refused by name.',
+    behaviour: 'With `audit.onFailure: deny` a request that cannot be recorded is refused with a named error.',
   }),
   'gateway:log:refusals': held({
     spec: 'gateway',
@@ -40,8 +40,7 @@ export const gatewayLog = {
   }),
   'gateway:log:backend-states': held({
     spec: 'gateway',
-    behaviour:
-      'The log tells when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
+    behaviour: 'The log says when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
   }),
   'gateway:log:format': held({
     spec: 'gateway',

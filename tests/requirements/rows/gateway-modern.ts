@@ -169,6 +169,6 @@ export const gatewayModern = {
   'gateway:modern:vocabulary': held({
     spec: '2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions',
     revisions: 'modern',
-    behaviour: 'No modern exchange holds a word of sessions.',
+    behaviour: 'No modern exchange mentions sessions.',
   }),
 } satisfies Record<string, Requirement>;

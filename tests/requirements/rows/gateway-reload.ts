@@ -6,7 +6,7 @@ export const gatewayReload = {
   'gateway:reload:policy': held({
     spec: 'gateway',
     behaviour:
-      'The next request, and the next round of a call that waits, is decided by the policy of its moment; records and permits name its generation.',
+      'The next request, and the next round of a pending call, are decided by the policy in force at that time; records and permits name its generation.',
   }),
   'gateway:reload:atomic': held({
     spec: 'gateway',
@@ -20,24 +20,24 @@ export const gatewayReload = {
   'gateway:reload:backends': held({
     spec: 'gateway',
     behaviour:
-      'A backend that is added, removed or changed reaches live clients of both eras: lists that changed are told of, and calls in flight finish.',
+      'Live clients of both eras see a backend that is added, removed or changed: they are notified of changed lists, and calls in flight finish.',
   }),
   'gateway:reload:endpoints': held({
     spec: 'gateway',
     behaviour:
-      'An endpoint that is added is there at once; of one that is removed sessions and streams end, and its path is unknown.',
+      'An added endpoint is served at once; sessions and streams of a removed endpoint end, and its path is unknown.',
   }),
   'gateway:reload:identity': held({
     spec: 'gateway',
-    behaviour: 'Who may come in is decided by the new config at once, and streams of those who may not end.',
+    behaviour: 'The new config authenticates callers at once, and streams of callers that it does not accept end.',
   }),
   'gateway:reload:triggers': held({
     spec: 'gateway',
-    behaviour: 'SIGHUP and a change of the files read the config again, also where a file takes the place of another.',
+    behaviour: 'SIGHUP and a change of the files reload the config, also if a file is replaced by another.',
   }),
   'gateway:reload:never-shutting-down': held({
     spec: 'gateway',
     behaviour:
-      'A call whose backend a reload replaces or removes finishes there, or fails as `backend_unavailable` or with the end of its session, at whatever stage it is; never as `shutting_down`.',
+      'A call whose backend is replaced or removed by a reload finishes there, or fails as `backend_unavailable` or with the end of its session, at every stage; never as `shutting_down`.',
   }),
 } satisfies Readonly<Record<string, Requirement>>;

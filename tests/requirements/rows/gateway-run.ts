@@ -9,7 +9,7 @@ export const gatewayRun = {
   }),
   'gateway:config:yaml': held({
     spec: 'gateway',
-    behaviour: '`bascule.yaml` says the same and more.',
+    behaviour: '`bascule.yaml` can express everything of an `mcpServers` file, and more.',
   }),
   'gateway:config:variables': held({
     spec: 'gateway',
@@ -25,7 +25,7 @@ export const gatewayRun = {
   }),
   'gateway:config:check': held({
     spec: 'gateway',
-    behaviour: '`bascule config check` says what `serve` would say, and starts nothing.',
+    behaviour: '`bascule config check` prints what `serve` would print, and starts nothing.',
   }),
   'gateway:config:file-rights': held({
     spec: 'gateway',
@@ -42,11 +42,12 @@ export const gatewayRun = {
   }),
   'gateway:run:readiness-names': held({
     spec: 'gateway',
-    behaviour: '`/readyz` names backends to those who may come in; strangers learn whether the gateway is ready.',
+    behaviour:
+      '`/readyz` names backends to authenticated callers; other callers learn only whether the gateway is ready.',
   }),
   'gateway:run:descriptors-reserved': held({
     spec: 'gateway',
-    behaviour: 'Clients cannot take every file descriptor: health paths answer, and backends can be reached.',
+    behaviour: 'Clients cannot exhaust the file descriptors: health paths answer, and backends can be reached.',
   }),
   'gateway:run:descriptors-named': held({
     spec: 'gateway',
@@ -67,7 +68,7 @@ export const gatewayRun = {
   }),
   'gateway:serve:loopback-only': held({
     spec: '2026-07-28/basic/transports/streamable-http#security-endpoint',
-    behaviour: 'An address that is not loopback is refused without identity, unless told so explicitly.',
+    behaviour: 'Without identity, a listen address that is not loopback is refused, unless it is allowed explicitly.',
   }),
   'gateway:serve:drain': held({
     spec: 'gateway',
@@ -75,7 +76,7 @@ export const gatewayRun = {
   }),
   'gateway:serve:single-backend-path': held({
     spec: 'gateway',
-    behaviour: 'Each backend is served alone, and nothing renamed, at a path of its own.',
+    behaviour: 'Each backend is also served alone at a path of its own, without renaming.',
   }),
   'gateway:faults:random-traffic': held({
     spec: 'gateway',
@@ -125,7 +126,7 @@ export const gatewayRun = {
   'gateway:run:cause-named': held({
     spec: 'gateway',
     behaviour:
-      'Clients are told the class of what is wrong with a backend; log, start-up lines and `/readyz` say it in full, without secrets.',
+      'Clients get the class of a backend’s failure; log, start-up lines and `/readyz` have the details, without secrets.',
   }),
   'gateway:run:ready-when-something-is': held({
     spec: 'gateway',
@@ -133,15 +134,16 @@ export const gatewayRun = {
   }),
   'gateway:run:slow-start-logged': held({
     spec: 'gateway',
-    behaviour: 'A backend that says nothing while it is looked for is named in the log after a named time.',
+    behaviour: 'A backend that does not answer its probe is named in the log after a named time.',
   }),
   'gateway:run:starting-503': held({
     spec: 'gateway',
-    behaviour: 'Until the gateway lets requests in, endpoints answer 503 with `Retry-After`, and `/readyz` 503.',
+    behaviour:
+      'Until the gateway accepts requests, endpoints answer 503 with `Retry-After`, and `/readyz` answers 503.',
   }),
   'gateway:run:not-its-own-backend': held({
     spec: 'gateway',
     behaviour:
-      'A backend with the address of the gateway itself is left out with a note; one that leads back to it otherwise, also over other gateways, is down, by name. A gateway that it starts with its own config refuses to start.',
+      'A backend with the address of the gateway itself is left out with a note. A backend that leads back to the gateway in another way, also through other gateways, is down with a named cause. A gateway that is started by itself as a backend, with the same config, refuses to start.',
   }),
 } satisfies Record<string, Requirement>;

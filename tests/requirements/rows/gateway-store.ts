@@ -9,7 +9,7 @@ export const gatewayStore = {
   }),
   'gateway:store:durable': held({
     spec: 'gateway',
-    behaviour: 'What a call has kept in a file is there after the process was killed, and nothing is there in part.',
+    behaviour: 'A record that was written to a file survives the kill of the process, and no record is there in part.',
   }),
   'gateway:store:processes': held({
     spec: 'gateway',
@@ -21,7 +21,7 @@ export const gatewayStore = {
   }),
   'gateway:store:private': held({
     spec: 'gateway',
-    behaviour: 'The directory, the files and the key in it are for the user alone who runs the gateway.',
+    behaviour: 'Only the user who runs the gateway has access to the directory, the files and the key in it.',
   }),
   'gateway:store:sealed': held({
     spec: 'gateway',
@@ -30,7 +30,7 @@ export const gatewayStore = {
   'gateway:outward:address': held({
     spec: '2025-11-25/basic/authorization#security-considerations',
     behaviour:
-      'A URL that somebody else named opens no connection to an address inside, however it is spelled or resolved.',
+      'A URL from a client or backend opens no connection to an internal address, however it is spelled or resolved.',
   }),
   'gateway:outward:bounds': held({
     spec: 'gateway',

@@ -42,7 +42,7 @@ export const hosting = {
   'hosting:session:reinitialize': held({
     spec: 'sdk',
     revisions: 'legacy',
-    behaviour: 'A second `initialize` in a live session is refused, and the session goes on unchanged.',
+    behaviour: 'A second `initialize` in a live session is refused, and the session continues unchanged.',
   }),
   'hosting:session:reuse': held({
     spec: '2025-11-25/basic/transports#session-management',
@@ -64,7 +64,7 @@ export const hosting = {
   }),
   'hosting:stateless:no-session-id': held({
     spec: 'sdk',
-    behaviour: 'Where there is no session, none is given out and a session id that comes in is ignored.',
+    behaviour: 'Where there is no session, no session id is issued and a session id in a request is ignored.',
   }),
   'hosting:resume:bad-event-id': held({
     spec: 'sdk',
@@ -74,13 +74,13 @@ export const hosting = {
   'hosting:resume:buffered-replay': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
     revisions: 'legacy',
-    behaviour: 'What was sent while the client was away is replayed in order, once.',
+    behaviour: 'Events sent while the client was disconnected are replayed in order, once.',
   }),
   'hosting:resume:close-stream': held({
     spec: 'sdk',
     revisions: 'legacy',
     behaviour:
-      'A backend that closes the connection of a running call, to be polled, is polled by the gateway, and the client loses nothing.',
+      'If a backend closes the connection of a running call so that it is polled, the gateway polls it, and the client loses nothing.',
   }),
   'hosting:resume:event-ids': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
@@ -96,7 +96,7 @@ export const hosting = {
   'hosting:resume:replay': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
     revisions: 'legacy',
-    behaviour: 'GET with `Last-Event-ID` brings the later events of that stream and then goes on live.',
+    behaviour: 'GET with `Last-Event-ID` brings the later events of that stream and then continues live.',
   }),
   'hosting:resume:stream-scoped': held({
     spec: '2025-11-25/basic/transports#resumability-and-redelivery',
@@ -118,7 +118,7 @@ export const hosting = {
   'hosting:http:disconnect-not-cancel': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
-    behaviour: 'A legacy client that drops its connection has not cancelled: the backend goes on.',
+    behaviour: 'A legacy client that drops its connection has not cancelled its call: the backend continues it.',
   }),
   'hosting:http:dns-rebinding': held({
     spec: '2025-11-25/basic/transports#security-warning',
@@ -144,7 +144,7 @@ export const hosting = {
   }),
   'hosting:http:onerror': notApplicable(sdkApi, {
     spec: 'sdk',
-    behaviour: 'A callback is told of requests that the transport refused.',
+    behaviour: 'A callback is called for requests that the transport refused.',
   }),
   'hosting:http:parse-error-400': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
@@ -177,7 +177,7 @@ export const hosting = {
   'hosting:http:standalone-sse': held({
     spec: '2025-11-25/basic/transports#listening-for-messages-from-the-server',
     revisions: 'legacy',
-    behaviour: 'GET opens a stream for what belongs to no call.',
+    behaviour: 'GET opens a stream for messages that belong to no call.',
   }),
   'hosting:http:standalone-sse-no-response': held({
     spec: '2025-11-25/basic/transports#listening-for-messages-from-the-server',
@@ -220,7 +220,7 @@ export const hosting = {
   'hosting:http:modern:discover-response-shape': held({
     spec: '2026-07-28/server/discover#discoverresult',
     revisions: 'modern',
-    behaviour: 'The discovery result has revisions and capabilities; server info stands in its `_meta` alone.',
+    behaviour: 'The discovery result has revisions and capabilities; server info is only in its `_meta`.',
   }),
   'hosting:http:modern:removed-method-status-404': held({
     spec: '2026-07-28/basic/transports/streamable-http#protocol-version-header',

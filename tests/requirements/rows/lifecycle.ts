@@ -7,7 +7,7 @@ export const lifecycle = {
   'lifecycle:capability:client-not-declared': held({
     spec: '2025-11-25/basic/lifecycle#operation',
     behaviour:
-      'A backend that asks for a feature its client never declared is answered with an error by the gateway; the client sees nothing of it.',
+      'A server request for a feature that the client did not declare is answered with an error by the gateway, and does not reach the client.',
   }),
   'lifecycle:capability:server-not-advertised': held({
     spec: '2025-11-25/basic/lifecycle#operation',
@@ -40,7 +40,7 @@ export const lifecycle = {
   'lifecycle:initialize:capabilities:minimal': held({
     spec: '2025-11-25/basic/lifecycle#capability-negotiation',
     revisions: 'legacy',
-    behaviour: 'In front of a backend without features the gateway advertises none either.',
+    behaviour: 'For a backend without features the gateway advertises no features.',
   }),
   'lifecycle:initialize:client-info': held({
     spec: '2025-11-25/basic/lifecycle#initialization',
@@ -61,7 +61,7 @@ export const lifecycle = {
   'lifecycle:ping': held({
     spec: '2025-11-25/basic/utilities/ping#behavior-requirements',
     revisions: 'legacy',
-    behaviour: '`ping` is answered with an empty result whichever side sends it, without a detour to the other side.',
+    behaviour: '`ping` of either side is answered with an empty result, without a request to the other side.',
   }),
   'ping:client-to-server': held({
     spec: '2025-11-25/basic/utilities/ping#behavior-requirements',
@@ -92,7 +92,8 @@ export const lifecycle = {
   'lifecycle:version:match': held({
     spec: '2025-11-25/basic/lifecycle#version-negotiation',
     revisions: 'legacy',
-    behaviour: 'A legacy revision that the profile has is answered with itself, for each of them.',
+    behaviour:
+      '`initialize` with a legacy revision of the profile is answered with the same revision, for every such revision.',
   }),
   'lifecycle:version:server-fallback-latest': held({
     spec: '2025-11-25/basic/lifecycle#version-negotiation',
@@ -103,8 +104,7 @@ export const lifecycle = {
   'lifecycle:version:reject-unsupported': held({
     spec: '2025-11-25/basic/lifecycle#version-negotiation',
     revisions: 'legacy',
-    behaviour:
-      'A backend that answers with a revision nobody knows is reported as unusable, and its session is not used.',
+    behaviour: 'A backend that answers with an unknown revision is reported as unusable, and its session is not used.',
   }),
   'lifecycle:stateless:request-envelope': held({
     spec: '2026-07-28/basic#_meta',
@@ -126,7 +126,8 @@ export const lifecycle = {
   }),
   'lifecycle:stateless:unpinned-legacy-wire': held({
     spec: '2026-07-28/basic/versioning',
-    behaviour: 'No frame of a legacy session, in either direction, holds a word that 2026-07-28 introduced.',
+    behaviour:
+      'No message of a legacy session, in either direction, has a member or method that 2026-07-28 introduced.',
   }),
   'lifecycle:envelope:stamped-on-every-request': held({
     spec: '2026-07-28/basic#_meta',

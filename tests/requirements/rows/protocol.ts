@@ -20,7 +20,7 @@ export const protocol = {
   }),
   'protocol:cancel:abort-signal': held({
     spec: '2025-11-25/basic/utilities/cancellation#cancellation-flow',
-    behaviour: 'A client that gives up a call makes the backend stop working on it, and goes on using its session.',
+    behaviour: 'When a client cancels a call, the backend is told to stop, and the client’s session stays usable.',
   }),
   'protocol:cancel:abort-scoped': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
@@ -42,7 +42,8 @@ export const protocol = {
   }),
   'protocol:cancel:late-response-ignored': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
-    behaviour: 'An answer that a backend sends after the cancellation is dropped and counted, and disturbs nobody.',
+    behaviour:
+      'An answer that a backend sends after the cancellation is dropped and counted, and affects no other call.',
   }),
   'protocol:cancel:server-survives': held({
     spec: 'sdk',
@@ -51,7 +52,8 @@ export const protocol = {
   'protocol:cancel:server-to-client': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
     revisions: 'legacy',
-    behaviour: 'A backend that withdraws its ask has it withdrawn at the client, under the id that the client knows.',
+    behaviour:
+      'When a backend cancels its server request, it is cancelled at the client, under the id that the client knows.',
   }),
   'protocol:cancel:stream-frame': held({
     spec: '2026-07-28/basic/patterns/cancellation#transport-specific-cancellation',
@@ -60,12 +62,12 @@ export const protocol = {
   }),
   'protocol:cancel:unknown-id-ignored': held({
     spec: '2025-11-25/basic/utilities/cancellation#error-handling',
-    behaviour: 'A cancellation of an unknown or finished request is accepted, forwarded to nobody and harmless.',
+    behaviour: 'A cancellation of an unknown or finished request is accepted, is not forwarded, and has no effect.',
   }),
   'protocol:cancel:sender-targeting': held({
     spec: '2025-11-25/basic/utilities/cancellation#behavior-requirements',
     behaviour:
-      'The gateway cancels only what it asked for itself and still waits for; an equal id of the other direction is untouched.',
+      'The gateway cancels only its own requests that are still in flight; a request of the other direction with the same id is not affected.',
   }),
   'protocol:error:connection-closed': held({
     spec: 'sdk',
@@ -118,7 +120,7 @@ export const protocol = {
     spec: '2025-11-25/basic/utilities/progress#progress-flow',
     behaviour: 'Progress values rise with every notification.',
     reason:
-      'Rising values are the duty of whoever reports progress. The gateway passes on what the backend said, rather than hide or invent progress.',
+      'The sender of progress must make values rise. The gateway passes on what the backend sent, and neither hides nor invents progress.',
   }),
   'protocol:progress:stops-after-completion': held({
     spec: '2025-11-25/basic/utilities/progress#behavior-requirements',
@@ -135,7 +137,8 @@ export const protocol = {
   'protocol:progress:client-to-server': held({
     spec: '2025-11-25/basic/utilities/progress#progress-flow',
     revisions: 'legacy',
-    behaviour: 'Progress that a client reports on an ask reaches the backend under the token that the backend gave.',
+    behaviour:
+      'Progress that a client reports on a server request reaches the backend under the token that the backend gave.',
   }),
   'protocol:timeout:basic': held({
     spec: '2025-11-25/basic/lifecycle#timeouts',
@@ -159,6 +162,6 @@ export const protocol = {
   }),
   'protocol:timeout:session-default': held({
     spec: '2025-11-25/basic/lifecycle#timeouts',
-    behaviour: 'Limits have defaults, and the configuration of one backend overrides them for that backend alone.',
+    behaviour: 'Limits have defaults, and the configuration of one backend overrides them only for that backend.',
   }),
 } satisfies Record<string, Requirement>;

@@ -78,11 +78,11 @@ export const serverRequests = {
   }),
   'elicitation:capability:empty-is-form': held({
     spec: '2025-11-25/client/elicitation#capabilities',
-    behaviour: 'An empty `elicitation` capability is understood as form mode alone.',
+    behaviour: 'An empty `elicitation` capability means form mode only.',
   }),
   'elicitation:capability:mode-mismatch': held({
     spec: '2025-11-25/client/elicitation#error-handling',
-    behaviour: 'A mode that the client did not declare is answered -32602 on its behalf.',
+    behaviour: 'An elicitation in a mode that the client did not declare is answered -32602 by the gateway.',
   }),
   'elicitation:capability:server-respects-mode': held({
     spec: '2025-11-25/client/elicitation#capabilities',
@@ -110,7 +110,7 @@ export const serverRequests = {
   }),
   'elicitation:form:mode-omitted-default': held({
     spec: '2025-11-25/client/elicitation#elicitation-requests',
-    behaviour: 'An ask without a mode counts as a form, and no mode is written into it.',
+    behaviour: 'An elicitation without a mode counts as a form, and the gateway adds no mode to it.',
   }),
   'elicitation:form:not-supported': held({
     spec: '2025-11-25/client/elicitation#error-handling',
@@ -160,7 +160,7 @@ export const serverRequests = {
   }),
   'elicitation:url:not-supported': held({
     spec: '2025-11-25/client/elicitation#error-handling',
-    behaviour: 'A URL ask at a client that takes forms alone is answered -32602 by the gateway.',
+    behaviour: 'A URL elicitation at a client that supports only forms is answered -32602 by the gateway.',
   }),
   'elicitation:url:required-error': held({
     spec: '2025-11-25/client/elicitation#url-elicitation-required-error',
@@ -170,7 +170,7 @@ export const serverRequests = {
   'roots:list-changed': held({
     spec: '2025-11-25/client/roots#root-list-changes',
     revisions: 'legacy',
-    behaviour: "A client's news that its roots changed reaches the legacy backend of its session.",
+    behaviour: "A client's notification that its roots changed reaches the legacy backend of its session.",
   }),
   'roots:list-changed:client-emits': notApplicable(clientSide, {
     spec: '2025-11-25/client/roots#root-list-changes',

@@ -6,7 +6,7 @@ export const tasks = {
   'tasks:auth:context-isolation': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#task-isolation-and-access-control',
     revisions: 'legacy',
-    behaviour: 'A task is visible to the principal that made it, and to nobody else.',
+    behaviour: 'A task is visible only to the principal that made it.',
   }),
   'tasks:bidirectional': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#definitions',
@@ -56,12 +56,12 @@ export const tasks = {
   'tasks:lifecycle:input-required': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#input-required-status',
     revisions: 'legacy',
-    behaviour: 'A task that waits for the client says so, and stops saying so when it has the answer.',
+    behaviour: 'A task that waits for the client has the status `input_required` until it has the answer.',
   }),
   'tasks:list:invalid-cursor': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#protocol-errors',
     revisions: 'legacy',
-    behaviour: 'A list of tasks with a cursor that nobody issued is answered -32602.',
+    behaviour: 'A list of tasks with a cursor that was not issued is answered -32602.',
   }),
   'tasks:list:pagination': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#listing-tasks',
@@ -76,7 +76,7 @@ export const tasks = {
   'tasks:progress:after-create': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#task-progress-notifications',
     revisions: 'legacy',
-    behaviour: 'Progress goes on under the first token until the task is finished.',
+    behaviour: 'Progress continues under the first token until the task is finished.',
   }),
   'tasks:request-cancel:no-task-cancel': deferred('tasks', {
     spec: 'sdk',
@@ -117,7 +117,7 @@ export const tasks = {
   'tasks:side-channel:queue': deferred('tasks', {
     spec: 'sdk',
     revisions: 'legacy',
-    behaviour: 'Messages of a task wait, within bounds, while nobody asks for its result.',
+    behaviour: 'Messages of a task are queued, within bounds, until a client asks for its result.',
   }),
   'tasks:side-channel:sampling': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#input-required-status',
@@ -132,7 +132,7 @@ export const tasks = {
   'tasks:status-notification': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#task-status-notification',
     revisions: 'legacy',
-    behaviour: 'News of a task carry all its fields.',
+    behaviour: 'Status notifications of a task carry all its fields.',
   }),
   'tasks:tool-level:forbidden-with-task-32601': deferred('tasks', {
     spec: '2025-11-25/basic/utilities/tasks#tool-level-negotiation',

@@ -97,6 +97,6 @@ export const tools = {
   }),
   'tools:list:pagination': held({
     spec: '2025-11-25/server/utilities/pagination#response-format',
-    behaviour: 'The cursor of the backend goes round through the client until the last page.',
+    behaviour: 'The client gets the cursor of the backend and sends it back, until the last page.',
   }),
 } satisfies Record<string, Requirement>;

@@ -11,7 +11,7 @@ export const transport = {
   }),
   'transport:streamable-http:json-response': held({
     spec: '2025-11-25/basic/transports#streamable-http',
-    behaviour: 'A client that accepts JSON alone is answered in JSON.',
+    behaviour: 'A client that accepts only JSON is answered in JSON.',
   }),
   'transport:streamable-http:cancelled-request-terminated': divergent({
     spec: 'sdk',
@@ -23,7 +23,7 @@ export const transport = {
     spec: 'sdk',
     revisions: 'legacy',
     behaviour:
-      'For a client that accepts JSON alone, an ask of its call fails at once where no other stream can carry it, and notifications are dropped.',
+      'For a client that accepts only JSON, a server request of its call fails at once where no other stream can carry it, and notifications are dropped.',
   }),
   'transport:streamable-http:stateless': held({
     spec: '2025-11-25/basic/transports#streamable-http',
@@ -32,22 +32,23 @@ export const transport = {
   }),
   'transport:streamable-http:notifications': held({
     spec: '2025-11-25/basic/transports#streamable-http',
-    behaviour: 'What a call notifies arrives in order, on the stream of its own request.',
+    behaviour: 'Notifications of a call arrive in order, on the stream of its own request.',
   }),
   'transport:streamable-http:stateless-restrictions': held({
     spec: 'sdk',
     revisions: 'legacy',
-    behaviour: 'An ask for a client without a session is refused towards the backend, and nothing hangs.',
+    behaviour:
+      'A server request for a client without a session is answered to the backend with an error, and nothing hangs.',
   }),
   'transport:streamable-http:unrelated-messages': held({
     spec: '2025-11-25/basic/transports#streamable-http',
     revisions: 'legacy',
-    behaviour: "What belongs to no call goes to the client's GET stream.",
+    behaviour: "Messages that belong to no call go to the client's GET stream.",
   }),
   'transport:streamable-http:server-to-client': held({
     spec: '2025-11-25/basic/transports#streamable-http',
     revisions: 'legacy',
-    behaviour: 'An ask goes out on the stream of the call, and the answer comes back in a POST of its own.',
+    behaviour: 'A server request is sent on the stream of the call, and its answer comes in a separate POST.',
   }),
   'transport:streamable-http:resumability': held({
     spec: '2025-11-25/basic/transports#streamable-http',
@@ -81,11 +82,11 @@ export const transport = {
   }),
   'transport:stdio:clean-shutdown': held({
     spec: '2025-11-25/basic/lifecycle#shutdown',
-    behaviour: 'A stdio backend is told to end by closing its stdin, and one that obeys is not signalled.',
+    behaviour: 'The gateway ends a stdio backend by closing its stdin, and sends no signal if the process then exits.',
   }),
   'transport:stdio:stream-purity': held({
     spec: '2025-11-25/basic/transports#stdio',
-    behaviour: 'On stdin of a backend and on stdout of `bascule stdio` stands nothing but MCP messages.',
+    behaviour: 'Stdin of a backend and stdout of `bascule stdio` carry only MCP messages.',
   }),
   'transport:stdio:no-embedded-newlines': held({
     spec: '2025-11-25/basic/transports#stdio',
@@ -145,7 +146,7 @@ export const transport = {
   }),
   'client-transport:http:no-reconnect-after-close': held({
     spec: 'sdk',
-    behaviour: 'A backend that was let go is not contacted again.',
+    behaviour: 'A backend that was closed is not contacted again.',
   }),
   'client-transport:http:no-reconnect-after-response': held({
     spec: 'sdk',
@@ -173,7 +174,7 @@ export const transport = {
   'client-transport:http:reconnect-retry-value': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
-    behaviour: "The gateway waits as long as the backend's `retry` says before it comes back.",
+    behaviour: "The gateway waits as long as the backend's `retry` says before it reconnects.",
   }),
   'client-transport:http:resume-stream-api': notApplicable(sdkApi, {
     spec: 'sdk',
@@ -188,12 +189,12 @@ export const transport = {
   'client-transport:http:sse-405-tolerated': held({
     spec: '2025-11-25/basic/transports#listening-for-messages-from-the-server',
     revisions: 'legacy',
-    behaviour: 'A backend without a GET stream is used all the same, and not asked again and again.',
+    behaviour: 'A backend without a GET stream is still used, and the GET is not repeated.',
   }),
   'client-transport:http:terminate-405-ok': held({
     spec: '2025-11-25/basic/transports#session-management',
     revisions: 'legacy',
-    behaviour: 'A backend that refuses `DELETE` is left without fuss.',
+    behaviour: 'A backend that refuses `DELETE` causes no error.',
   }),
   'client-transport:http:body-derived-headers': held({
     spec: '2026-07-28/basic/transports/streamable-http#standard-request-headers',
@@ -214,6 +215,6 @@ export const transport = {
   'client-transport:http:stateless-ignores-session-id': held({
     spec: '2026-07-28/basic/transports/streamable-http#earlier-streamable-http-revisions',
     revisions: 'modern',
-    behaviour: 'A modern backend gets POSTs alone, and a session id that it sends is not sent back.',
+    behaviour: 'A modern backend gets only POSTs, and a session id that it sends is not sent back.',
   }),
 } satisfies Record<string, Requirement>;
