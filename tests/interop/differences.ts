@@ -117,15 +117,26 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     id: 'undeclared-method',
     what:
-      'The gateway itself refuses a method that the server did not declare: with `data`, and for modern clients over HTTP with ' +
-      'status 404, which libraries show in their own way.',
+      'The gateway itself refuses a method that the server did not declare, also where the server would answer: with `data`, and ' +
+      'for modern clients over HTTP with status 404, which libraries show in their own way.',
     because:
       'If the server does not implement the requested RPC method, it MUST respond with `404 Not Found` and a JSON-RPC error with code `-32601`.',
     link: `${MODERN}/basic/transports/streamable-http`,
-    isIt: ({ path, direct, through }, { client }) =>
-      (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
-      (/\.error\.(data|message)$/.test(path) &&
-        /method_not_found|method_removed|-32601|\(404\)/.test(JSON.stringify(through) ?? '')),
+    isIt: ({ path, direct, through }, { client }) => {
+      const isRefusal = /method_not_found|method_removed|-32601|\(404\)|Method not found/.test(
+        JSON.stringify(through) ?? '',
+      );
+      // Some servers answer such a list all the same, and it is empty.
+      const isEmpty = /^\{.*"(prompts|resources|resourceTemplates)":\[\].*\}$|^\[\]$/.test(
+        JSON.stringify(direct) ?? '',
+      );
+      return (
+        (path.endsWith('.error.code') && client === 'modern' && direct === -32601 && through === undefined) ||
+        (/\.error\.(data|message)$/.test(path) && isRefusal) ||
+        (path.endsWith('.error') && direct === undefined && isRefusal) ||
+        (path.endsWith('.result') && through === undefined && isEmpty)
+      );
+    },
   },
   {
     id: 'missing-capability',
