@@ -6,8 +6,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readTrustedFile, UnsafeFileError } from '../app/trusted-file.ts';
 import type { Config, StdioBackendConfig } from '../config/config.ts';
-import { KeyFileError, readKeyFile } from '../identity/key-file.ts';
-import { readUserFile, UserFileError } from '../oauth/server/user-file.ts';
+import { readKeyFile } from '../identity/key-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
+import { readUserFile } from '../oauth/server/user-file.ts';
 import { childEnvironment, findAccount } from '../upstream/stdio/environment.ts';
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -18,46 +19,43 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
   const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
   const keeps = authServer !== undefined || backends.some((it) => it.kind === 'http' && it.auth?.implied === false);
   return [
-    ...(identity.keyFile === undefined ? [] : keyFileProblems(identity.keyFile)),
-    ...(authServer === undefined ? [] : userFileProblems(authServer.userFile)),
+    ...fileProblems(identity.keyFile, listFiles.keys),
+    ...fileProblems(authServer?.userFile, listFiles.users),
     ...processes.flatMap((backend) => commandProblems(backend, env)),
     ...(keeps ? directoryProblems(store.dir) : []),
     ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
   ];
 }
 
-function keyFileProblems(file: string): string[] {
-  const cure = 'until then no key is accepted';
-  return fileProblems(file, {
-    absent: `there is no key file ${file} yet: create the first key with \`bascule key new <name>\``,
-    broken: (why) => `key file ${file}: ${why}; ${cure}`,
+/** `cure` creates the file; `until` says what is refused before the file can be read. */
+const listFiles = {
+  keys: {
+    what: 'key file',
     read: readKeyFile,
-  });
-}
-
-function userFileProblems(file: string): string[] {
-  return fileProblems(file, {
-    absent: `there is no user file ${file} yet: add the first user with \`bascule user add <name>\``,
-    broken: (why) => `user file ${file}: ${why}; until then no user can sign in`,
+    cure: 'create the first key with `bascule key new <name>`',
+    until: 'no key is accepted',
+  },
+  users: {
+    what: 'user file',
     read: readUserFile,
-  });
-}
+    cure: 'add the first user with `bascule user add <name>`',
+    until: 'no user can sign in',
+  },
+} as const;
 
-interface Expected {
-  readonly absent: string;
-  readonly broken: (why: string) => string;
-  readonly read: (text: string) => unknown;
-}
+type ListFileRow = (typeof listFiles)[keyof typeof listFiles];
 
-function fileProblems(file: string, { absent, broken, read }: Expected): string[] {
+function fileProblems(file: string | undefined, { what, read, cure, until }: ListFileRow): string[] {
+  if (file === undefined) return [];
+  const broken = (why: string) => [`${what} ${file}: ${why}; until then ${until}`];
   try {
     const text = readTrustedFile(file);
-    if (text === undefined) return [absent];
+    if (text === undefined) return [`there is no ${what} ${file} yet: ${cure}`];
     read(text);
     return [];
   } catch (error) {
-    if (error instanceof KeyFileError || error instanceof UserFileError) return [broken(error.message)];
-    return [broken(error instanceof UnsafeFileError ? `it is ${error.code}` : `it cannot be read (${codeOf(error)})`)];
+    if (error instanceof ListFileError) return broken(error.message);
+    return broken(error instanceof UnsafeFileError ? `it is ${error.code}` : `it cannot be read (${codeOf(error)})`);
   }
 }
 
