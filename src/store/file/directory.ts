@@ -1,7 +1,7 @@
 /** The directory for everything that outlives the process. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { StoreError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 
 /**
  * Creates the directory for this user alone. An existing one keeps its permissions; the files in it are private anyway.
@@ -10,12 +10,7 @@ export function prepareDirectory(dir: string): void {
   try {
     make(dir);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new StoreError(
-      'unusable',
-      `${dir} cannot be created (${code}): set store.dir to a directory that this user may write`,
-      error,
-    );
+    throw unusable(dir, 'created', error, 'set store.dir to a directory that this user may write');
   }
 }
 

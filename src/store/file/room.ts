@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { fullDisk, StoreError } from '../errors.ts';
+import { fullDisk, unusable } from '../errors.ts';
 
 /** Ten times what LMDB writes for an empty store. */
 const FIRST_BYTES = 512 * 1024;
@@ -36,7 +36,7 @@ function withZeros(path: string, name: string, bytes: number, use: (draft: strin
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
     if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') throw fullDisk(path, error);
-    throw new StoreError('unusable', `${name} cannot be written (${code}): give this user write permission`, error);
+    throw unusable(name, 'written', error, 'give this user write permission');
   } finally {
     rmSync(draft, { force: true });
   }
