@@ -51,7 +51,7 @@ const kinds = {
   },
 } as const;
 
-export class Admission {
+export class AdmissionLimit {
   readonly #kind: (typeof kinds)[keyof typeof kinds];
   readonly #byAddress: ByAddress;
   readonly #holdings: Holdings;

@@ -10,7 +10,7 @@ import { ClientAddresses } from '../../downstream/callers.ts';
 import { page } from '../../web/frame.ts';
 import { Accounts } from './accounts.ts';
 import { clientCollection, interactionCollection } from './adapter.ts';
-import { Admission, ByAddress, keepClient } from './admission.ts';
+import { AdmissionLimit, ByAddress, keepClient } from './admission.ts';
 import { FormTokens } from './forms.ts';
 import { Holdings } from './holdings.ts';
 import { Interactions } from './interactions.ts';
@@ -91,8 +91,8 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const server = new Server({
     issuer: home,
     provider,
-    registrations: new Admission('registration', time, callers, clients),
-    authorizations: new Admission('authorization', time, callers, open),
+    registrations: new AdmissionLimit('registration', time, callers, clients),
+    authorizations: new AdmissionLimit('authorization', time, callers, open),
     interactions: new Interactions({ ...signInParts, provider, tokens, scopes, resources }),
     accounts,
     scopes,
@@ -133,8 +133,8 @@ function showError(context: KoaContextWithOIDC, out: ErrorOut): void {
 interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
-  readonly registrations: Admission;
-  readonly authorizations: Admission;
+  readonly registrations: AdmissionLimit;
+  readonly authorizations: AdmissionLimit;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
   readonly scopes: ScopeBook;
