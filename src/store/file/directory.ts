@@ -1,5 +1,6 @@
-/** The directory for everything that outlives the process. */
-import { existsSync, mkdirSync } from 'node:fs';
+/** The directory for everything that outlives the process, and how its files are made. */
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { unusable } from '../errors.ts';
 
@@ -26,5 +27,22 @@ function make(dir: string): void {
   } catch (error) {
     // A different process may have created it in the meantime.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** Writes a temporary file beside `path`, whole and on the disk; passes it to `use`, and removes it. */
+export function withDraft(path: string, content: string | Uint8Array, use: (draft: string) => void): void {
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    const file = openSync(draft, 'wx', 0o600);
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    use(draft);
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
