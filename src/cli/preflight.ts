@@ -82,7 +82,7 @@ function findCommand(command: string, path: string, cwd: string): string | undef
   const places = hasPath ? [resolve(cwd, command)] : path.split(delimiter).map((dir) => join(dir, command));
   const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat', '.com'] : [''];
   const files = places.flatMap((place) => endings.map((ending) => `${place}${ending}`)).filter(isFile);
-  if (files.some(isExecutable)) return undefined;
+  if (files.some((file) => hasAccess(file, constants.X_OK))) return undefined;
   if (files.length > 0) return `${files[0]} is not executable: make it executable with chmod +x`;
   const [first = '', ...rest] = command.trim().split(/\s+/);
   if (rest.length > 0)
@@ -122,10 +122,6 @@ function isFile(path: string): boolean {
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function isExecutable(path: string): boolean {
-  return hasAccess(path, constants.X_OK);
 }
 
 function isWritable(path: string): boolean {
