@@ -21,18 +21,13 @@ const longest = 24 * 24 * h;
 /** V8's longest string is a little over this. */
 const largest = 512 * MiB;
 
-const row =
-  (unit: Unit, max: number) =>
-  (value: number, min: number, atMost?: string): LimitRow => ({
-    default: value,
-    unit,
-    min,
-    max,
-    ...(atMost && { atMost }),
-  });
-const bytes = row('bytes', largest);
-const time = row('ms', longest);
-const count = (value: number, least: number, most: number, atMost?: string) => row('count', most)(value, least, atMost);
+const bytes = (value: number, least: number, atMost?: string) => row(value, 'bytes', least, largest, atMost);
+const time = (value: number, least: number, atMost?: string) => row(value, 'ms', least, longest, atMost);
+const count = (value: number, least: number, most: number, atMost?: string) => row(value, 'count', least, most, atMost);
+
+function row(value: number, unit: Unit, least: number, most: number, atMost?: string): LimitRow {
+  return { default: value, unit, min: least, max: most, ...(atMost && { atMost }) };
+}
 
 export const limitTable = {
   // Requests from clients
