@@ -1,6 +1,6 @@
 /** Key files on disk. A change replaces the file in one step, and only its owner can read it. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { KeyFileError } from '../identity/key-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
 import type { FilePort } from '../identity/watched-file.ts';
 import { readTrustedFile } from './trusted-file.ts';
 
@@ -28,7 +28,7 @@ export function replaceFile(path: string, change: (text: string | undefined) => 
     handle = openSync(beside, 'wx', OWNER_ONLY);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    throw new KeyFileError(`another process is changing it; if none is, delete ${beside}`);
+    throw new ListFileError(`another process is changing it; if none is, delete ${beside}`);
   }
   let isOpen = true;
   try {

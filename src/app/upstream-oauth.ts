@@ -16,7 +16,7 @@ import { GuardedFetch } from '../oauth/client/guarded-fetch.ts';
 import { mountConnectPages } from '../oauth/client/pages/create.ts';
 import { openIdSignIn } from '../oauth/client/pages/openid.ts';
 import type { TrustedFetch } from '../oauth/client/ports.ts';
-import { type BackendAuth, type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
+import { type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import { MemoryBus } from '../store/memory.ts';
@@ -110,9 +110,8 @@ export class UpstreamOAuth {
   };
 
   presentedTo(backend: BackendConfig): PresentedTo | undefined {
-    const auth = authOf(backend);
-    if (auth === undefined) return undefined;
-    const { name } = backend;
+    if (backend.kind !== 'http' || backend.auth === undefined) return undefined;
+    const { name, auth } = backend;
     if (auth.shared) return { kind: 'shared', credentialProvider: this.#credentialProvider(name, () => whoeverRunsUs) };
     return { kind: 'personal', credentialProviderFor: (current) => this.#credentialProvider(name, current) };
   }
@@ -189,22 +188,18 @@ export class UpstreamOAuth {
 
   /** Presents the credentials that the principal has at that moment. */
   #credentialProvider(backend: string, of: () => Principal): CredentialProvider {
-    const { currentGeneration } = this.#ports;
-    const providerIn = ({ credentials }: OpenBackendOAuth): CredentialProvider | undefined => {
+    const provider = (): CredentialProvider | undefined => {
+      if (this.#opened === undefined) return undefined;
       const principal = of();
-      const token = currentGeneration.now.authenticator.tokenOf(principal);
-      return credentials.credentialProviderFor(backend, principal, token);
+      const token = this.#ports.currentGeneration.now.authenticator.tokenOf(principal);
+      return this.#opened.credentials.credentialProviderFor(backend, principal, token);
     };
     return {
       stored: this.#stored,
-      headers: () => {
-        const { opened } = currentGeneration.now.oauth;
-        return (opened && providerIn(opened)?.headers()) ?? nothing;
-      },
+      headers: () => provider()?.headers() ?? nothing,
       refused: async (refusal) => {
         await this.#ready();
-        const { opened } = currentGeneration.now.oauth;
-        const found = opened && providerIn(opened);
+        const found = provider();
         if (found === undefined) throw new Failure('backend_unauthorized');
         return found.refused(refusal);
       },
@@ -214,8 +209,8 @@ export class UpstreamOAuth {
 
 function settingsOf({ identity, authServer, backends }: Config): OAuthSettings {
   const all = backends.flatMap((backend) => {
-    const auth = authOf(backend);
-    return auth === undefined || backend.kind !== 'http' ? [] : [[backend.name, { url: backend.url, auth }] as const];
+    if (backend.kind !== 'http' || backend.auth === undefined) return [];
+    return [[backend.name, { url: backend.url, auth: backend.auth }] as const];
   });
   return { identity, isAuthServer: authServer !== undefined, backends: Object.fromEntries(all) };
 }
@@ -224,7 +219,3 @@ function settingsOf({ identity, authServer, backends }: Config): OAuthSettings {
 const nothing: CredentialHeaders = {};
 /** Shared credentials belong to the person who runs the gateway, who consents for all. */
 const whoeverRunsUs = localPrincipal();
-
-function authOf(backend: BackendConfig): BackendAuth | undefined {
-  return backend.kind === 'http' ? backend.auth : undefined;
-}

@@ -1,6 +1,6 @@
 /** Reads a password from the terminal, without showing it, or from a pipe. */
 import type { ReadStream } from 'node:tty';
-import { UserFileError } from '../oauth/server/user-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
 
 /** Longer than a password may be. */
 const MOST_CHARS = 4_096;
@@ -8,12 +8,12 @@ const MOST_CHARS = 4_096;
 /** Asks twice, because the typed characters are not shown. */
 export async function askTwice(input: ReadStream, show: (text: string) => void): Promise<string> {
   if (!input.isTTY)
-    throw new UserFileError(
+    throw new ListFileError(
       'stdin is not a terminal, so the password cannot be asked for; pass it through a pipe with --password-stdin',
     );
   const first = await ask('Password: ', input, show);
   const second = await ask('Again: ', input, show);
-  if (first !== second) throw new UserFileError('the two passwords differ');
+  if (first !== second) throw new ListFileError('the two passwords differ');
   return first;
 }
 
@@ -51,7 +51,7 @@ function ask(question: string, input: ReadStream, show: (text: string) => void):
         }
         if (key === keys.interrupt || key === keys.end) {
           stop();
-          reject(new UserFileError('nothing was changed'));
+          reject(new ListFileError('nothing was changed'));
           return;
         }
         typed = keys.erase.test(key) ? typed.slice(0, -1) : (typed + key).slice(0, MOST_CHARS);

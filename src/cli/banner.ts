@@ -10,7 +10,8 @@ import { about } from '../wire/about.ts';
 export function greeting(config: Config, listening: string, notices: readonly string[]): string {
   const { publicUrl } = config.identity;
   const url = publicUrl ?? listening;
-  const main = mainEndpoint(config);
+  // The first MCP endpoint. Unless the config says otherwise, all backends stand behind it.
+  const main = config.endpoints.find(({ protocol }) => protocol === undefined);
   const address = `${url}${main?.path ?? ''}`;
   const lines = [
     `Bascule ${about.version}  ${address}${publicUrl === undefined ? '' : `  (listening on ${listening})`}`,
@@ -63,11 +64,6 @@ export function backendLine(name: string, state: BackendState): string {
 function refusal(failure: Failure): string {
   if (failure.reason === 'consent_needed') return `needs your consent: open ${String(failure.data?.url)}`;
   return `not usable: ${explained(failure)}`;
-}
-
-/** The first MCP endpoint. Unless the config says otherwise, all backends stand behind it. */
-function mainEndpoint(config: Config): EndpointConfig | undefined {
-  return config.endpoints.find(({ protocol }) => protocol === undefined);
 }
 
 function severalBackends(config: Config, url: string): string[] {

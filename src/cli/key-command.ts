@@ -1,14 +1,11 @@
-/**
- * `bascule key new
- * list
- * revoke`. A running gateway notices the change by itself.
- */
+/** `bascule key`: new, list and revoke. A running gateway notices the change by itself. */
 import { randomBytes } from 'node:crypto';
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
 import { readQuantity } from '../config/quantity.ts';
 import { addKey, describeKeys, removeKeys } from '../identity/key-book.ts';
-import { KeyFileError, KeyRequestError, readKeyFile, writeKeyFile } from '../identity/key-file.ts';
+import { KeyRequestError, readKeyFile, writeKeyFile } from '../identity/key-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
 
 export interface KeyCommand {
   /** The absolute path. */
@@ -50,10 +47,10 @@ export function listKeys({ file, say, remark, now = Date.now }: KeyCommand): voi
 export function revokeKey(idOrName: string, { file, say, now = Date.now }: KeyCommand): void {
   let gone: string[] = [];
   replaceFile(file, (text) => {
-    if (text === undefined) throw new KeyFileError('there is no such file');
+    if (text === undefined) throw new ListFileError('there is no such file');
     const before = readKeyFile(text);
     const { file: after, removed } = removeKeys(before, idOrName);
-    if (removed.length === 0) throw new KeyFileError(`no key has the id or name ${idOrName}`);
+    if (removed.length === 0) throw new ListFileError(`no key has the id or name ${idOrName}`);
     gone = describeKeys({ ...before, keys: removed }, now());
     return writeKeyFile(after);
   });

@@ -11,8 +11,8 @@ import { describeConfig } from '../config/describe.ts';
 import { callersOf } from '../config/identity.ts';
 import type { Loaded } from '../config/load.ts';
 import { ConfigError, printable } from '../config/problems.ts';
-import { KeyFileError, KeyRequestError } from '../identity/key-file.ts';
-import { UserFileError } from '../oauth/server/user-file.ts';
+import { KeyRequestError } from '../identity/key-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
 import { review } from '../policy/review.ts';
 import { about } from '../wire/about.ts';
 import { askTwice, fromPipe } from './ask-password.ts';
@@ -30,16 +30,17 @@ interface Flags {
   readonly logLevel?: string;
 }
 
-interface KeyFlags {
+interface ListFileFlags {
   readonly file?: string;
   readonly config?: string;
+}
+
+interface KeyFlags extends ListFileFlags {
   readonly scope?: string[];
   readonly expires?: string;
 }
 
-interface UserFlags {
-  readonly file?: string;
-  readonly config?: string;
+interface UserFlags extends ListFileFlags {
   readonly passwordStdin?: boolean;
 }
 
@@ -97,103 +98,87 @@ policyCommand
   );
 
 const keyCommand = program.command('key').description('create, list and revoke access keys');
-const keyFile = ['--file <path>', 'the key file; default: the one in the config'] as const;
 keyCommand
   .command('new <name>')
   .description('create a key and show it once; several keys may have the same name')
   .option('--scope <scope...>', 'scopes of the key')
   .option('--expires <when>', 'when the key expires: a time from now, such as 90d, or a date')
-  .option(...keyFile)
-  .option(...configOption)
   .action((name: string, flags: KeyFlags) =>
     withKeyFile(flags, (at) => newKey(name, { scopes: flags.scope, expires: flags.expires }, at)),
   );
 keyCommand
   .command('list')
   .description('list names, scopes and expiry, never the keys')
-  .option(...keyFile)
-  .option(...configOption)
   .action((flags: KeyFlags) => withKeyFile(flags, listKeys));
 keyCommand
   .command('revoke <idOrName>')
   .description('remove a key, or all keys of a name, from the file; a running gateway notices it')
-  .option(...keyFile)
-  .option(...configOption)
   .action((idOrName: string, flags: KeyFlags) => withKeyFile(flags, (at) => revokeKey(idOrName, at)));
 
 const userCommand = program
   .command('user')
   .description('add, list and remove users of the bundled authorization server');
-const userFile = ['--file <path>', 'the user file; default: the one in the config'] as const;
-const passwordStdin = ['--password-stdin', 'read the password from the first line of stdin'] as const;
 for (const { use, description, run, asks } of [
-  { use: 'add <name>', description: 'add a user; asks for the password', run: newUser, asks: true },
+  { use: 'add', description: 'add a user; asks for the password', run: newUser, asks: true },
   {
-    use: 'passwd <name>',
+    use: 'passwd',
     description: 'change the password; connected clients must sign in again',
     run: newPassword,
     asks: true,
   },
-  { use: 'remove <name>', description: 'remove a user from the file', run: dropUser, asks: false },
+  { use: 'remove', description: 'remove a user from the file', run: dropUser, asks: false },
 ]) {
-  const command = userCommand.command(use).description(description);
-  if (asks) command.option(...passwordStdin);
-  command
-    .option(...userFile)
-    .option(...configOption)
-    .action((name: string, flags: UserFlags) => withUserFile(flags, (at) => run(name, at)));
+  const command = userCommand.command(`${use} <name>`).description(description);
+  if (asks) command.option('--password-stdin', 'read the password from the first line of stdin');
+  command.action((name: string, flags: UserFlags) => withUserFile(flags, (at) => run(name, at)));
 }
 userCommand
   .command('list')
   .description('list the names, never the passwords')
-  .option(...userFile)
-  .option(...configOption)
   .action((flags: UserFlags) => withUserFile(flags, listUsers));
+
+for (const group of [keyCommand, userCommand])
+  for (const command of group.commands)
+    command.option('--file <path>', `the ${group.name()} file; default: the one in the config`).option(...configOption);
 
 await program.parseAsync();
 
+/** Uses the named file, else the config's, else `keys.json` in the current directory. */
+function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {
+  return withListFile(
+    flags,
+    ({ identity }) => identity.keyFile ?? resolve('keys.json'),
+    async (at) => action(at),
+  );
+}
+
 /** Uses the named file, else the config's, else `users.json` in the current directory. */
-async function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promise<void>): Promise<void> {
+function withUserFile(flags: UserFlags, action: (at: UserCommand) => Promise<void>): Promise<void> {
+  const askPassword = () =>
+    flags.passwordStdin === true
+      ? fromPipe(process.stdin)
+      : askTwice(process.stdin, (text) => process.stderr.write(text));
+  const fileIn = ({ authServer }: Config) => authServer?.userFile ?? resolve('users.json');
+  return withListFile(flags, fileIn, (at) => action({ ...at, askPassword }));
+}
+
+async function withListFile(
+  flags: ListFileFlags,
+  fileIn: (config: Config) => string,
+  action: (at: KeyCommand) => Promise<void>,
+): Promise<void> {
   const remark = (text: string) => process.stderr.write(`${text}\n`);
   const run = async (file: string) => {
     try {
-      await action({
-        file,
-        say: (text) => process.stdout.write(`${text}\n`),
-        remark,
-        askPassword: () =>
-          flags.passwordStdin === true
-            ? fromPipe(process.stdin)
-            : askTwice(process.stdin, (text) => process.stderr.write(text)),
-      });
+      await action({ file, say: (text) => process.stdout.write(`${text}\n`), remark });
     } catch (error) {
-      if (!(error instanceof UserFileError)) throw error;
-      remark(`${file}: ${error.message}`);
+      if (!(error instanceof ListFileError)) throw error;
+      remark(error instanceof KeyRequestError ? error.message : `${file}: ${error.message}`);
       process.exitCode = 1;
     }
   };
   if (flags.file !== undefined) await run(resolve(flags.file));
-  else
-    await withConfig(flags.config, {}, async ({ config }) => run(config.authServer?.userFile ?? resolve('users.json')));
-}
-
-/** Uses the named file, else the config's, else `keys.json` in the current directory. */
-async function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {
-  const run = (file: string) => {
-    try {
-      action({
-        file,
-        say: (text) => process.stdout.write(`${text}\n`),
-        remark: (text) => process.stderr.write(`${text}\n`),
-      });
-    } catch (error) {
-      if (!(error instanceof KeyFileError)) throw error;
-      process.stderr.write(error instanceof KeyRequestError ? `${error.message}\n` : `${file}: ${error.message}\n`);
-      process.exitCode = 1;
-    }
-  };
-  if (flags.file !== undefined) run(resolve(flags.file));
-  else await withConfig(flags.config, {}, async ({ config }) => run(config.identity.keyFile ?? resolve('keys.json')));
+  else await withConfig(flags.config, {}, ({ config }) => run(fileIn(config)));
 }
 
 /** The parts of a config that rules are checked against. */

@@ -6,8 +6,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { readTrustedFile, UnsafeFileError } from '../app/trusted-file.ts';
 import type { Config, StdioBackendConfig } from '../config/config.ts';
-import { KeyFileError, readKeyFile } from '../identity/key-file.ts';
-import { readUserFile, UserFileError } from '../oauth/server/user-file.ts';
+import { readKeyFile } from '../identity/key-file.ts';
+import { ListFileError } from '../identity/list-file.ts';
+import { readUserFile } from '../oauth/server/user-file.ts';
 import { childEnvironment, findAccount } from '../upstream/stdio/environment.ts';
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -18,46 +19,43 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
   const processes = backends.filter((backend): backend is StdioBackendConfig => backend.kind === 'stdio');
   const keeps = authServer !== undefined || backends.some((it) => it.kind === 'http' && it.auth?.implied === false);
   return [
-    ...(identity.keyFile === undefined ? [] : keyFileProblems(identity.keyFile)),
-    ...(authServer === undefined ? [] : userFileProblems(authServer.userFile)),
+    ...fileProblems(identity.keyFile, listFiles.keys),
+    ...fileProblems(authServer?.userFile, listFiles.users),
     ...processes.flatMap((backend) => commandProblems(backend, env)),
     ...(keeps ? directoryProblems(store.dir) : []),
     ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
   ];
 }
 
-function keyFileProblems(file: string): string[] {
-  const cure = 'until then no key is accepted';
-  return fileProblems(file, {
-    absent: `there is no key file ${file} yet: create the first key with \`bascule key new <name>\``,
-    broken: (why) => `key file ${file}: ${why}; ${cure}`,
+/** `cure` creates the file; `until` says what is refused before the file can be read. */
+const listFiles = {
+  keys: {
+    what: 'key file',
     read: readKeyFile,
-  });
-}
-
-function userFileProblems(file: string): string[] {
-  return fileProblems(file, {
-    absent: `there is no user file ${file} yet: add the first user with \`bascule user add <name>\``,
-    broken: (why) => `user file ${file}: ${why}; until then no user can sign in`,
+    cure: 'create the first key with `bascule key new <name>`',
+    until: 'no key is accepted',
+  },
+  users: {
+    what: 'user file',
     read: readUserFile,
-  });
-}
+    cure: 'add the first user with `bascule user add <name>`',
+    until: 'no user can sign in',
+  },
+} as const;
 
-interface Expected {
-  readonly absent: string;
-  readonly broken: (why: string) => string;
-  readonly read: (text: string) => unknown;
-}
+type ListFileRow = (typeof listFiles)[keyof typeof listFiles];
 
-function fileProblems(file: string, { absent, broken, read }: Expected): string[] {
+function fileProblems(file: string | undefined, { what, read, cure, until }: ListFileRow): string[] {
+  if (file === undefined) return [];
+  const broken = (why: string) => [`${what} ${file}: ${why}; until then ${until}`];
   try {
     const text = readTrustedFile(file);
-    if (text === undefined) return [absent];
+    if (text === undefined) return [`there is no ${what} ${file} yet: ${cure}`];
     read(text);
     return [];
   } catch (error) {
-    if (error instanceof KeyFileError || error instanceof UserFileError) return [broken(error.message)];
-    return [broken(error instanceof UnsafeFileError ? `it is ${error.code}` : `it cannot be read (${codeOf(error)})`)];
+    if (error instanceof ListFileError) return broken(error.message);
+    return broken(error instanceof UnsafeFileError ? `it is ${error.code}` : `it cannot be read (${codeOf(error)})`);
   }
 }
 
@@ -84,7 +82,7 @@ function findCommand(command: string, path: string, cwd: string): string | undef
   const places = hasPath ? [resolve(cwd, command)] : path.split(delimiter).map((dir) => join(dir, command));
   const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat', '.com'] : [''];
   const files = places.flatMap((place) => endings.map((ending) => `${place}${ending}`)).filter(isFile);
-  if (files.some(isExecutable)) return undefined;
+  if (files.some((file) => hasAccess(file, constants.X_OK))) return undefined;
   if (files.length > 0) return `${files[0]} is not executable: make it executable with chmod +x`;
   const [first = '', ...rest] = command.trim().split(/\s+/);
   if (rest.length > 0)
@@ -124,10 +122,6 @@ function isFile(path: string): boolean {
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function isExecutable(path: string): boolean {
-  return hasAccess(path, constants.X_OK);
 }
 
 function isWritable(path: string): boolean {

@@ -1,27 +1,14 @@
-/**
- * `bascule user add
- * list
- * remove
- * passwd`. A running gateway notices the change by itself.
- */
-
+/** `bascule user`: add, list, remove and passwd. A running gateway notices the change by itself. */
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
-import { KeyFileError } from '../identity/key-file.ts';
 import { hashPassword } from '../oauth/server/passwords.ts';
 import { addUser, changePassword, checkPassword, describeUsers, removeUser } from '../oauth/server/user-book.ts';
-import { readUserFile, type UserFile, UserFileError, writeUserFile } from '../oauth/server/user-file.ts';
+import { readUserFile, type UserFile, writeUserFile } from '../oauth/server/user-file.ts';
+import type { KeyCommand } from './key-command.ts';
 
-export interface UserCommand {
-  /** The absolute path. */
-  readonly file: string;
-  /** Results: for people and for scripts. */
-  readonly say: (text: string) => void;
-  /** Everything else, for people. */
-  readonly remark: (text: string) => void;
+export interface UserCommand extends KeyCommand {
   /** Never taken from the command line, which every user of the machine can see. */
   readonly askPassword: () => Promise<string>;
-  readonly now?: () => number;
 }
 
 export async function newUser(name: string, command: UserCommand): Promise<void> {
@@ -68,9 +55,5 @@ function fileAt(path: string): UserFile | undefined {
 }
 
 function change(path: string, step: (before: UserFile | undefined) => UserFile): void {
-  try {
-    replaceFile(path, (text) => writeUserFile(step(text === undefined ? undefined : readUserFile(text))));
-  } catch (error) {
-    throw error instanceof KeyFileError ? new UserFileError(error.message) : error;
-  }
+  replaceFile(path, (text) => writeUserFile(step(text === undefined ? undefined : readUserFile(text))));
 }

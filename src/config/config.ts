@@ -67,13 +67,16 @@ export interface ListenConfig {
 
 export type BackendConfig = StdioBackendConfig | HttpBackendConfig;
 
-export interface StdioBackendConfig {
-  readonly kind: 'stdio';
+interface NamedBackend {
   readonly name: string;
   /** Overrides of the common limits. */
   readonly limits?: CallLimits;
   /** Restrictions. Absent: none. */
   readonly profile?: BackendProfile;
+}
+
+export interface StdioBackendConfig extends NamedBackend {
+  readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -92,15 +95,8 @@ export interface StdioBackendConfig {
 export const processStates = ['session', 'none'] as const;
 export type ProcessState = (typeof processStates)[number];
 
-export interface HttpBackendConfig {
+export interface HttpBackendConfig extends NamedBackend, ServiceConfig {
   readonly kind: 'http';
-  readonly name: string;
-  /** Overrides of the common limits. */
-  readonly limits?: CallLimits;
-  /** Restrictions. Absent: none. */
-  readonly profile?: BackendProfile;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly transport: HttpTransport;
   /** How the gateway authenticates to the backend. Absent: by `headers` alone. */
   readonly auth?: BackendAuth;
@@ -110,10 +106,7 @@ export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
 export type HttpTransport = (typeof httpTransports)[number];
 
 /** A service that speaks JSON-RPC 2.0 over HTTP. */
-export interface ServiceConfig {
-  readonly name: string;
-  /** Overrides of the common limits. */
-  readonly limits?: CallLimits;
+export interface ServiceConfig extends Omit<NamedBackend, 'profile'> {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }

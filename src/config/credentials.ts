@@ -1,10 +1,69 @@
 /** How the gateway authenticates to a backend: `auth` beside its `url`. */
-import type { BackendAuth, GrantType } from '../oauth/client/settings.ts';
-import { type BackendAuthDraft, backendAuthShape } from './credentials-shapes.ts';
+import * as z from 'zod';
+import { isSafeAddress } from '../identity/documents.ts';
+import { isSigningKey } from '../oauth/client/client-proof.ts';
+import { type BackendAuth, type GrantType, grants, subjectTokenTypes } from '../oauth/client/settings.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
+import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
 import { check } from './issues.ts';
+import * as shape from './shapes.ts';
 
+const privateKey = shape.text(
+  `a private key in PEM that signs (RSA, EC or Ed25519), best as \`\${file:/path}\``,
+  isSigningKey,
+);
+
+/**
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#implementation-requirements
+ */
+const clientMetadataUrl = shape.text('the https:// address of a client-ID metadata document, with a path', (text) => {
+  const url = shape.parseUrl(text);
+  return url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
+});
+
+const aServer =
+  'the origin of an authorization server, such as https://login.internal or http://127.0.0.1:9000 (`:*`: any port)';
+const origin = /^(https?:\/\/[^/?#@\s]+?)(:\*)?\/?$/i;
+const server = shape
+  .text(aServer, origin)
+  .refine((text) => !origin.exec(text)?.[1]?.includes('*'), {
+    error: 'an origin whose host is written out: `*` stands for a port alone, so list each host on its own',
+    abort: true,
+  })
+  .pipe(
+    shape.textAs(aServer, (text) => {
+      const [, address = '', anyPort = ''] = origin.exec(text) ?? [];
+      return isSafeAddress(address) ? `${new URL(address).origin}${anyPort}` : undefined;
+    }),
+  );
+
+/** RFC 8707, 2. */
+const resource = shape.httpAddress.refine((text) => !text.includes('#'), { error: 'an address without #' });
+
+const backendAuthShape = shape.closed('a map with `type`', {
+  type: shape.choice(['oauth']),
+  grant: shape.choice(grants).default('authorization_code'),
+  clientId: visible.exactOptional(),
+  clientSecret: visible.exactOptional(),
+  privateKey: privateKey.exactOptional(),
+  clientMetadataUrl: clientMetadataUrl.exactOptional(),
+  scopes: scopeList.exactOptional(),
+  issuer: issuerAddress.exactOptional(),
+  authorizationServers: z.array(server, { error: 'a list of origins' }).exactOptional(),
+  resource: resource.exactOptional(),
+  audience: visible.exactOptional(),
+  identityProvider: shape
+    .closed('a map with `issuer` and `clientId`', {
+      issuer: issuerAddress,
+      clientId: visible,
+      clientSecret: visible.exactOptional(),
+      subjectTokenType: shape.choice(subjectTokenTypes).default('access_token'),
+    })
+    .exactOptional(),
+  shared: shape.flag.default(false),
+});
+type BackendAuthDraft = z.infer<typeof backendAuthShape>;
 type AuthKey = keyof BackendAuthDraft;
 
 /** The keys that each grant requires. */
@@ -64,11 +123,8 @@ function checkClient(document: ConfigDocument, path: Path, draft: BackendAuthDra
     document.reportMeaningless([...path, 'clientMetadataUrl'], 'without `clientId`');
   }
   if (clientSecret !== undefined && privateKey !== undefined) {
-    const message = 'both `clientSecret` and `privateKey`';
-    document.reportKey([...path, 'privateKey'], {
-      message,
-      expected: 'one of them: a client authenticates in one way',
-    });
+    const expected = 'one of them: a client authenticates in one way';
+    document.reportKey([...path, 'privateKey'], { message: 'both `clientSecret` and `privateKey`', expected });
   }
   const cannotProve = clientId !== undefined && clientSecret === undefined && privateKey === undefined;
   if (grant === 'client_credentials' && cannotProve) {

@@ -175,9 +175,7 @@ export class ConfigDocument {
       this.#reportAt([...path, written], found, { message, expected });
     }
     // Mark the path only after all faults are reported.
-    if (expansion.faults.length > 0) {
-      this.#faulty.add(place(path));
-    }
+    if (expansion.faults.length > 0) this.#faulty.add(place(path));
     return expansion.text;
   }
 
@@ -239,11 +237,7 @@ interface DocumentMember {
 function told(complaint: Complaint): Pick<Problem, 'message' | 'expected' | 'didYouMean'> {
   const { message, expected, candidates, wrong } = complaint;
   const didYouMean = wrong === undefined ? undefined : nearest(wrong, candidates ?? []);
-  return {
-    message,
-    ...(expected === undefined ? {} : { expected }),
-    ...(didYouMean === undefined ? {} : { didYouMean }),
-  };
+  return { message, ...(expected !== undefined && { expected }), ...(didYouMean !== undefined && { didYouMean }) };
 }
 
 function place(path: Path): string {

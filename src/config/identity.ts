@@ -47,10 +47,9 @@ export function readIdentity(
   const draft = check(document, here, value, identityShape);
   if (draft === undefined) return undefined;
   if (draft.keys === undefined && !takesTokens(draft)) {
-    const expected = '`keys`, `issuers` or `authServer`, or several of them; or `identity: none`';
     document.report(here, {
       message: 'no credentials would be accepted: neither `keys` nor `issuers` is set',
-      expected,
+      expected: '`keys`, `issuers` or `authServer`, or several of them; or `identity: none`',
     });
   }
   checkIssuers(document, draft.issuers ?? []);
@@ -113,10 +112,9 @@ export function readGuard(
   const draft = check(document, path, value, endpointIdentityShape);
   if (draft === undefined || identity === undefined) return usual;
   if (usual.kind === 'open') {
-    const expected = '`identity` at the top of the file, with the keys or issuers that this endpoint accepts';
     document.reportKey(path, {
       message: 'there is no `identity` at the top of the file that this endpoint could change',
-      expected,
+      expected: '`identity` at the top of the file, with the keys or issuers that this endpoint accepts',
     });
     return usual;
   }

@@ -31,17 +31,10 @@ function reportIssue(document: ConfigDocument, base: Path, value: unknown, issue
     return;
   }
   const wrong = issue.path.reduce<unknown>(member, value);
-  const expected = issue.message;
-  if (wrong === undefined) {
-    document.report(path, { message: `\`${nameOf(path)}\` is missing`, expected });
-    return;
-  }
-  const message = `\`${nameOf(path)}\` has a wrong value`;
-  if (issue.code === 'invalid_value' && typeof wrong === 'string') {
-    document.report(path, { message, expected, candidates: issue.values.map(String), wrong });
-    return;
-  }
-  document.report(path, { message, expected });
+  const message = `\`${nameOf(path)}\` ${wrong === undefined ? 'is missing' : 'has a wrong value'}`;
+  const isChoice = issue.code === 'invalid_value' && typeof wrong === 'string';
+  const choice = isChoice ? { candidates: issue.values.map(String), wrong } : {};
+  document.report(path, { message, expected: issue.message, ...choice });
 }
 
 function member(value: unknown, key: PropertyKey): unknown {

@@ -2,13 +2,10 @@
  * Every limit of the gateway: its default, its unit, its range, and its reason. All can be set under `limits` in
  * bascule.yaml.
  */
-import type { Unit } from './quantity.ts';
+import type { QuantityRange, Unit } from './quantity.ts';
 
-export interface LimitRow {
+export interface LimitRow extends QuantityRange {
   readonly default: number;
-  readonly unit: Unit;
-  readonly min: number;
-  readonly max: number;
   /** The limit that this one must not exceed. */
   readonly atMost?: string;
 }
@@ -24,13 +21,12 @@ const longest = 24 * 24 * h;
 /** V8's longest string is a little over this. */
 const largest = 512 * MiB;
 
-const bytes = (value: number, least: number, atMost?: string): LimitRow => row(value, 'bytes', least, largest, atMost);
-const time = (value: number, least: number, atMost?: string): LimitRow => row(value, 'ms', least, longest, atMost);
-const count = (value: number, least: number, most: number, atMost?: string): LimitRow =>
-  row(value, 'count', least, most, atMost);
+const bytes = (value: number, least: number, atMost?: string) => row(value, 'bytes', least, largest, atMost);
+const time = (value: number, least: number, atMost?: string) => row(value, 'ms', least, longest, atMost);
+const count = (value: number, least: number, most: number, atMost?: string) => row(value, 'count', least, most, atMost);
 
 function row(value: number, unit: Unit, least: number, most: number, atMost?: string): LimitRow {
-  return { default: value, unit, min: least, max: most, ...(atMost === undefined ? {} : { atMost }) };
+  return { default: value, unit, min: least, max: most, ...(atMost && { atMost }) };
 }
 
 export const limitTable = {

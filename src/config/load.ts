@@ -7,7 +7,6 @@ import { type ConfigReading, readOwn } from './bascule-yaml.ts';
 import { readForeign, workspaceOf } from './client-files.ts';
 import { type Config, deepFreeze } from './config.ts';
 import { checkConsents } from './consent.ts';
-import { type ConfigPlaces, findConfig } from './discover.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
@@ -17,7 +16,10 @@ import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import type { Syntax } from './syntax.ts';
 
-export interface LoadOptions extends ConfigPlaces {
+export interface LoadOptions {
+  readonly cwd: string;
+  /** Undefined if the file does not exist; throws if it cannot be read. */
+  readonly readFile: (path: string) => string | undefined;
   /** The file that the user named. Without it, the working directory is searched. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -37,7 +39,7 @@ export interface Loaded {
 
 /** Throws only a ConfigError, with all problems. */
 export function loadConfig(options: LoadOptions): Loaded {
-  const found = findConfig(options.path, options);
+  const found = findConfig(options);
   if (found === undefined) return settle(options, 'demo', demo(options), undefined);
   const syntax = syntaxOf(found.file, found.text);
   const document = new ConfigDocument(found.file, found.text, syntax);
@@ -137,4 +139,50 @@ function usualStoreDir(env: Readonly<Record<string, string | undefined>>, source
   const base = state?.startsWith('/') ? state : home ? join(home, '.local', 'state') : undefined;
   if (base === undefined) return join(dirname(source), '.bascule');
   return join(base, 'bascule', createHash('sha256').update(source).digest('hex').slice(0, 12));
+}
+
+/** In this order, in the working directory. Our own file can express more, so it comes first. */
+const wellKnown = ['bascule.yaml', 'bascule.yml', '.mcp.json', 'mcp.json'] as const;
+
+interface FoundConfig {
+  /** As named by the user, or as found. */
+  readonly file: string;
+  readonly text: string;
+  readonly notices: readonly string[];
+}
+
+/** The file that the user named, or the first well-known one. Undefined if none was named and none exists. */
+function findConfig(options: LoadOptions): FoundConfig | undefined {
+  const { path } = options;
+  if (path !== undefined) {
+    const text = textOf(path, options);
+    if (text === undefined) throw wholeFile(path, 'there is no such file');
+    return { file: path, text, notices: [] };
+  }
+  const present = wellKnown.filter((name) => textOf(name, options, 'or not') !== undefined);
+  const [file, ...others] = present;
+  if (file === undefined) return undefined;
+  const notices = others.length === 0 ? [] : [`using ${file}; these files are ignored: ${others.join(', ')}`];
+  return { file, text: textOf(file, options) ?? '', notices };
+}
+
+/** `or not`: ignore read errors while only looking for the file. They are reported once it is the chosen one. */
+function textOf(file: string, { cwd, readFile }: LoadOptions, certain: 'certain' | 'or not' = 'certain') {
+  try {
+    // Remove a byte order mark, which would shift the columns of the first line.
+    return readFile(resolve(cwd, file))?.replace(/^\ufeff/, '');
+  } catch (error) {
+    if (certain === 'or not') return '';
+    throw wholeFile(file, `the file can't be read (${codeOf(error)})`);
+  }
+}
+
+/** Only the code: the system's message repeats the path. */
+function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'unknown reason';
+}
+
+function wholeFile(file: string, message: string): ConfigError {
+  return new ConfigError([{ file, line: 0, column: 0, message }]);
 }

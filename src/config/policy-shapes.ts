@@ -70,14 +70,9 @@ const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()], {
   error: 'text, a number, true, false or null',
 });
 /** Larger numbers cannot be represented exactly. */
-const number = z
-  .number({ error: 'a number' })
-  .min(Number.MIN_SAFE_INTEGER, {
-    error: 'an integer that a double represents exactly, or a fraction between such integers',
-  })
-  .max(Number.MAX_SAFE_INTEGER, {
-    error: 'an integer that a double represents exactly, or a fraction between such integers',
-  });
+const exact = { error: 'an integer that a double represents exactly, or a fraction between such integers' };
+const { MIN_SAFE_INTEGER, MAX_SAFE_INTEGER } = Number;
+const number = z.number({ error: 'a number' }).min(MIN_SAFE_INTEGER, exact).max(MAX_SAFE_INTEGER, exact);
 const bytes = shape.quantity({ unit: 'bytes', min: 0, max: 512 * 1024 * 1024 });
 const oneOrMore = <Item extends z.ZodType>(item: Item, expected: string) =>
   z.union([item.transform((one) => [one]), z.array(item).min(1).max(MOST_ENTRIES)], { error: expected });

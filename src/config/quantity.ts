@@ -8,27 +8,11 @@ export interface QuantityRange {
   readonly max: number;
 }
 
-interface Suffix {
-  readonly suffix: string;
-  readonly factor: number;
-}
-
 /** Smallest first: the last one that divides a number is used to print it. */
-const suffixes: Readonly<Record<Unit, readonly Suffix[]>> = {
-  bytes: [
-    { suffix: 'B', factor: 1 },
-    { suffix: 'KiB', factor: 1024 },
-    { suffix: 'MiB', factor: 1024 ** 2 },
-    { suffix: 'GiB', factor: 1024 ** 3 },
-  ],
-  ms: [
-    { suffix: 'ms', factor: 1 },
-    { suffix: 's', factor: 1000 },
-    { suffix: 'min', factor: 60_000 },
-    { suffix: 'h', factor: 3_600_000 },
-    { suffix: 'd', factor: 86_400_000 },
-  ],
-  count: [],
+const suffixes: Readonly<Record<Unit, ReadonlyMap<string, number>>> = {
+  bytes: new Map(Object.entries({ B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 })),
+  ms: new Map(Object.entries({ ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 })),
+  count: new Map(),
 };
 
 const written = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/;
@@ -41,15 +25,15 @@ export function readQuantity(value: number | string, range: QuantityRange): numb
   const match = typeof value === 'number' ? undefined : written.exec(value.trim());
   if (match === null) return undefined;
   const suffix = match?.[2] ?? '';
-  const factor = suffix === '' ? 1 : suffixes[range.unit].find((known) => known.suffix === suffix)?.factor;
+  const factor = suffix === '' ? 1 : suffixes[range.unit].get(suffix);
   const amount = (typeof value === 'number' ? value : Number(match?.[1])) * (factor ?? Number.NaN);
   return Number.isSafeInteger(amount) && amount >= range.min && amount <= range.max ? amount : undefined;
 }
 
 export function writeQuantity(amount: number, unit: Unit): string {
-  const fitting = suffixes[unit].filter(({ factor }) => amount > 0 && amount % factor === 0).at(-1);
-  if (fitting === undefined) return unit === 'ms' ? `${amount} ms` : String(amount);
-  return `${amount / fitting.factor} ${fitting.suffix}`;
+  const [suffix, factor] = [...suffixes[unit]].findLast(([, factor]) => amount > 0 && amount % factor === 0) ?? [];
+  if (factor === undefined) return unit === 'ms' ? `${amount} ms` : String(amount);
+  return `${amount / factor} ${suffix}`;
 }
 
 export function describeRange(range: QuantityRange): string {

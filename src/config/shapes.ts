@@ -111,9 +111,5 @@ export const gatewayHeaders: ReadonlySet<string> = new Set([
 ]);
 
 export function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
+  return URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -1,15 +1,7 @@
 /** Changes to a key file. Pure: the command reads the file, calls this, and writes the file. */
-import {
-  hashSecret,
-  type KeyEntry,
-  type KeyFile,
-  KeyFileError,
-  KeyRequestError,
-  keyName,
-  scopeToken,
-  writeKey,
-} from './key-file.ts';
+import { hashSecret, type KeyEntry, type KeyFile, KeyRequestError, keyName, scopeToken, writeKey } from './key-file.ts';
 import { identityLimits } from './limits.ts';
+import { ListFileError } from './list-file.ts';
 
 export interface NewKey {
   readonly name: string;
@@ -46,7 +38,7 @@ export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }
   }
   if (expiresAt !== undefined && expiresAt <= now()) throw new KeyRequestError('the expiry is in the past');
   const { salt, keys } = file ?? { salt: bytes(SALT_BYTES).toString('base64url'), keys: [] };
-  if (keys.length >= identityLimits.keys) throw new KeyFileError(`there are ${keys.length} keys already`);
+  if (keys.length >= identityLimits.keys) throw new ListFileError(`there are ${keys.length} keys already`);
   const id = unusedId(keys, bytes);
   const secret = bytes(SECRET_BYTES).toString('base64url');
   const entry: KeyEntry = {

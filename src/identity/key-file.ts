@@ -7,6 +7,7 @@
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
 import { identityLimits } from './limits.ts';
+import { ListFileError, readListFile } from './list-file.ts';
 
 /**
  * Recognisable, so that scanners for leaked secrets can find a key, and a key is never sent to an issuer by mistake.
@@ -56,33 +57,18 @@ const shape = z.strictObject({
 export type KeyEntry = Readonly<z.infer<typeof entry>>;
 export type KeyFile = Readonly<Omit<z.infer<typeof shape>, 'keys'> & { keys: readonly KeyEntry[] }>;
 
-export class KeyFileError extends Error {
-  override readonly name = 'KeyFileError';
-}
-
 /** The request is invalid, whatever the file contains. */
-export class KeyRequestError extends KeyFileError {}
+export class KeyRequestError extends ListFileError {}
 
-/** Throws a `KeyFileError` that says where the problem is but quotes nothing: the file's content is not for logs. */
+/** Throws a `ListFileError`. */
 export function readKeyFile(text: string): KeyFile {
-  if (text.length > identityLimits.keyFileChars) throw new KeyFileError('it is too large for a key file');
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new KeyFileError('it is not JSON');
-  }
-  const read = shape.safeParse(json);
-  if (!read.success) {
-    const at = read.error.issues[0]?.path.join('.') ?? '';
-    throw new KeyFileError(at === '' ? 'it is not a key file' : `\`${at}\` has a wrong value`);
-  }
-  const ids = new Set<string>();
-  for (const { id } of read.data.keys) {
-    if (ids.has(id)) throw new KeyFileError(`it has two keys with the id ${id}`);
-    ids.add(id);
-  }
-  return read.data;
+  return readListFile(text, {
+    what: 'key file',
+    mostChars: identityLimits.keyFileChars,
+    shape,
+    idsOf: ({ keys }) => keys.map(({ id }) => id),
+    twins: 'keys with the id',
+  });
 }
 
 export function writeKeyFile(file: KeyFile): string {

@@ -2,7 +2,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { WallClock } from '../observe/ports.ts';
-import { hashSecret, type KeyFile, KeyFileError, parseKey, readKeyFile } from './key-file.ts';
+import { hashSecret, type KeyFile, parseKey, readKeyFile } from './key-file.ts';
 import { identityLimits } from './limits.ts';
 import { keyPrincipal, type Principal } from './principal.ts';
 import { type FileWatch, WatchedFile } from './watched-file.ts';
@@ -38,7 +38,6 @@ export class Keys {
       take: (text) => {
         this.#book = text === undefined ? empty : bookOf(readKeyFile(text));
       },
-      Fault: KeyFileError,
       missing: 'there is no key file yet: no access key is accepted until `bascule key new <name>` creates it',
       gone: 'the key file was removed: no access key is accepted',
       unreadable: 'the key file cannot be read: the keys from the last successful read stay valid',

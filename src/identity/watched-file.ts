@@ -1,5 +1,6 @@
 /** A file that is read again whenever it changes. If the new content is invalid, the old content holds. */
 import type { WallClock, Warn } from '../observe/ports.ts';
+import { ListFileError } from './list-file.ts';
 
 export interface FilePort {
   /** Changes whenever the file does; undefined if there is no file. */
@@ -15,10 +16,8 @@ export interface FileWatch {
 
 export interface FileContent {
   readonly pollMs: number;
-  /** Called with undefined if there is no file any more. Throws a `Fault` if the content is invalid. */
+  /** Called with undefined if there is no file any more. Throws a `ListFileError` if the content is invalid. */
   readonly take: (text: string | undefined) => void;
-  /** Its message may be logged. Of any other error only the code is: the message may contain too much. */
-  readonly Fault: abstract new () => Error;
   /** What the log says. */
   readonly missing: string;
   readonly gone: string;
@@ -74,11 +73,11 @@ export class WatchedFile {
   }
 
   #tell(error: unknown): void {
-    const { Fault, unreadable } = this.#content;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    const why = error instanceof Fault ? error.message : code;
+    // Of any other error only the code is logged: the message may contain too much.
+    const why = error instanceof ListFileError ? error.message : code;
     if (why === this.#told) return;
     this.#told = why;
-    this.#watch.warn(unreadable, { why });
+    this.#watch.warn(this.#content.unreadable, { why });
   }
 }

@@ -1,4 +1,5 @@
 /** One record for each decision. It contains what a client sent only if the config says so, and only redacted. */
+import type { Principal } from '../identity/principal.ts';
 
 export interface AuditRecord extends RecordedParts {
   /** ISO 8601. */
@@ -50,15 +51,10 @@ export interface AuditedPrincipal {
 /** For refused credentials. */
 export const unknownPrincipal: AuditedPrincipal = { kind: 'unknown' };
 
+type NamedPrincipal = Pick<Principal, 'kind' | 'issuer' | 'subject' | 'clientId' | 'keyName'>;
+
 /** Members are copied one by one: claims may contain data that does not belong in a file. */
-export function auditedPrincipal(principal: {
-  readonly kind: string;
-  readonly issuer?: string;
-  readonly subject?: string;
-  readonly clientId?: string;
-  readonly keyName?: string;
-}): AuditedPrincipal {
-  const { kind, issuer, subject, clientId, keyName } = principal;
+export function auditedPrincipal({ kind, issuer, subject, clientId, keyName }: NamedPrincipal): AuditedPrincipal {
   return { kind, issuer, subject, clientId, key: keyName };
 }
 

@@ -1,9 +1,10 @@
 /** The log: lines on stderr, so that stdout stays free for the protocol. Callers never pass secrets. */
+import { pino } from 'pino';
 import type { Counters } from './counters.ts';
 import { type LineStream, LineWriter } from './line-writer.ts';
-import { jsonLine, textLine } from './log-lines.ts';
 
-export type LogMethod = 'debug' | 'info' | 'warn' | 'error';
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogMethod = (typeof levels)[number];
 
 export type LogFacts = Readonly<Record<string, unknown>>;
 
@@ -29,8 +30,6 @@ export interface LogOptions {
 /** A working reader reads the last lines in milliseconds; a stalled one must not keep the program from ending. */
 const FLUSH_MS = 1_000;
 
-const levels: readonly LogMethod[] = ['debug', 'info', 'warn', 'error'];
-
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
   const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
@@ -52,4 +51,47 @@ export function createLog(options: LogOptions): ProgramLog {
     error: at('error'),
     flush: () => writer.flush(FLUSH_MS),
   };
+}
+
+type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
+
+let written = '';
+const logger = pino(
+  { base: null, level: 'debug' },
+  {
+    write: (line: string) => {
+      written = line;
+    },
+  },
+);
+
+/** Written synchronously, so one logger serves all. */
+export function jsonLine(level: LogMethod, facts: LogFacts, text: string): string {
+  logger[level](facts, text);
+  return written;
+}
+
+const time = (now: Date): string => now.toISOString().slice(11, 19);
+
+/** `12:34:56 warn  text  name=value`. Values with special characters are quoted, so that nobody can forge a line. */
+export function textLine(now: () => Date): LineFormat {
+  return (level, facts, text) => {
+    const pairs = Object.entries(facts).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${shown(value)}`],
+    );
+    return `${[`${time(now())} ${level.padEnd(5)} ${printable(text)}`, ...pairs].join('  ')}\n`;
+  };
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value) ?? String(value);
+}
+
+/**
+ * Line breaks stay, as in the report of an invalid config. Control characters are replaced: they could command a
+ * terminal.
+ */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd');
 }

@@ -1,20 +1,14 @@
 /** Logs refused requests: who was refused what, and why. Coalesced by address or principal; never contains a secret. */
 import type { Failure } from '../errors/failure.ts';
+import type { AuditRecord } from './audit.ts';
 import type { CoalescedLog } from './coalesced.ts';
 import type { LogMethod } from './log.ts';
 
-export interface LoggedRefusal {
+/** `name` is as the client sent it. The principal replaces the address once it is known. */
+export interface LoggedRefusal
+  extends Partial<Pick<AuditRecord, 'endpoint' | 'address' | 'action' | 'backend' | 'name'>> {
   readonly failure: Failure;
-  /** The endpoint's path. */
-  readonly endpoint?: string | undefined;
-  /** The client's address, if the principal is unknown. */
-  readonly address?: string | undefined;
-  /** Instead of the address, once it is known. */
   readonly principal?: string | undefined;
-  readonly action?: string | undefined;
-  readonly backend?: string | undefined;
-  /** As the client sent it. */
-  readonly name?: string | undefined;
   readonly origin?: string | undefined;
 }
 

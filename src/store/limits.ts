@@ -14,7 +14,7 @@ export const recordLimits = {
 const HALF_A_PAIR = /\p{Surrogate}/u;
 
 /** Whether the text survives encoding as UTF-8. */
-export function isText(text: string): boolean {
+function isText(text: string): boolean {
   return !HALF_A_PAIR.test(text);
 }
 
@@ -28,16 +28,15 @@ export function canBeKey(key: string): boolean {
 
 /** Throws for records that could not be read back unchanged. */
 export function checkRecord(collection: string, key: string, value: string): void {
-  if (collection.includes('\0') || Buffer.byteLength(collection) > recordLimits.collectionBytes)
+  const { collectionBytes, keyBytes, valueBytes } = recordLimits;
+  if (collection.includes('\0') || Buffer.byteLength(collection) > collectionBytes)
     throw new StoreError('too_large', 'a collection has a short name without NUL');
   if (!canBeKey(key))
-    throw new StoreError(
-      'too_large',
-      `a key of ${collection} has more than ${recordLimits.keyBytes} bytes, or is not text`,
-    );
-  if (!isText(value) || Buffer.byteLength(value) > recordLimits.valueBytes)
-    throw new StoreError(
-      'too_large',
-      `a value of ${collection} has more than ${recordLimits.valueBytes} bytes, or is no text`,
-    );
+    throw new StoreError('too_large', `a key of ${collection} has more than ${keyBytes} bytes, or is not text`);
+  checkValue(collection, value, valueBytes);
+}
+
+export function checkValue(collection: string, value: string, mostBytes: number): void {
+  if (isText(value) && Buffer.byteLength(value) <= mostBytes) return;
+  throw new StoreError('too_large', `a value of ${collection} has more than ${mostBytes} bytes, or is no text`);
 }

@@ -2,8 +2,8 @@
  * Records that are encrypted at rest. Each is bound to its collection and key, so a moved value does not open. Keys
  * stay in plain text, since they have to be found and listed; a caller with a secret key hashes it first.
  */
-import { StoreError, type StoreWarn } from './errors.ts';
-import { isText, recordLimits } from './limits.ts';
+import type { StoreWarn } from './errors.ts';
+import { checkValue, recordLimits } from './limits.ts';
 import type { Records, Seal } from './ports.ts';
 
 /** The limit of a record without the overhead of nonce, tag and base64. */
@@ -34,13 +34,7 @@ export class SealedRecords implements Records {
   }
 
   /** Compares the sealed text that was opened here, since the same text is sealed differently each time. */
-  async replace(
-    collection: string,
-    key: string,
-    seen: string | undefined,
-    value: string | undefined,
-    endsAt?: number,
-  ): Promise<boolean> {
+  async replace(...[collection, key, seen, value, endsAt]: Parameters<Records['replace']>): Promise<boolean> {
     const sealed = value === undefined ? undefined : this.#close(collection, key, value);
     for (let round = 0; round < ROUNDS; round++) {
       const held = await this.#records.get(collection, key);
@@ -69,11 +63,7 @@ export class SealedRecords implements Records {
 
   #close(collection: string, key: string, value: string): string {
     // Check before sealing: the cipher would silently change a lone surrogate.
-    if (!isText(value) || Buffer.byteLength(value) > sealedValueBytes)
-      throw new StoreError(
-        'too_large',
-        `a value of ${collection} has more than ${sealedValueBytes} bytes, or is no text`,
-      );
+    checkValue(collection, value, sealedValueBytes);
     return this.#seal.seal(value, contextOf(collection, key));
   }
 

@@ -1,9 +1,9 @@
 /** The gateway's own key: from the config, or made once and stored beside the records that it seals. */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, fstatSync, linkSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from './errors.ts';
-import { prepareDirectory } from './file/directory.ts';
+import { prepareDirectory, withDraft } from './file/directory.ts';
 
 const SECRET_BYTES = 32;
 
@@ -64,21 +64,9 @@ function read(path: string): string | undefined {
  */
 function make(path: string): string | undefined {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  const draft = `${path}.${randomUUID()}`;
   try {
-    const file = openSync(draft, 'wx', 0o600);
-    try {
-      writeFileSync(file, `${secret}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    try {
-      linkSync(draft, path);
-      return secret;
-    } finally {
-      unlinkSync(draft);
-    }
+    withDraft(path, `${secret}\n`, (draft) => linkSync(draft, path));
+    return secret;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     return fail(path, error);

@@ -1,8 +1,7 @@
 /** Serves pages on node:http: reads a small form, calls the page, and writes its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { page } from './frame.ts';
 import { html } from './html.ts';
-import { type PageRequest, type PageResponse, shown } from './request.ts';
+import { type PageRequest, type PageResponse, view } from './request.ts';
 
 export interface Mounted {
   /** `path` is that of the request line, without the query. */
@@ -103,18 +102,14 @@ function write(res: ServerResponse, { status, headers, body }: PageResponse, hea
   res.end(headOnly ? undefined : bytes);
 }
 
-const tooLarge = shown(
+const tooLarge = view(
   413,
-  page({
-    title: 'The form is too large',
-    body: html`<p>The form has more data than the gateway accepts. Go back and try again.</p>`,
-  }),
+  'The form is too large',
+  html`<p>The form has more data than the gateway accepts. Go back and try again.</p>`,
 );
 
-const fault = shown(
+const fault = view(
   500,
-  page({
-    title: 'The gateway failed',
-    body: html`<p>This is an error of the gateway. Try again. If it fails again, tell the operator of this gateway.</p>`,
-  }),
+  'The gateway failed',
+  html`<p>This is an error of the gateway. Try again. If it fails again, tell the operator of this gateway.</p>`,
 );

@@ -1,5 +1,6 @@
 /** Requests and responses of pages as plain data: no page uses a socket. */
-import { type Page, privateHeaders } from './frame.ts';
+import { type Page, page, privateHeaders } from './frame.ts';
+import type { Html } from './html.ts';
 
 export interface PageRequest {
   readonly method: string;
@@ -19,6 +20,10 @@ export interface PageResponse {
 
 export function shown(status: number, { headers, html }: Page, more: PageResponse['headers'] = {}): PageResponse {
   return { status, headers: { ...headers, ...more }, body: html };
+}
+
+export function view(status: number, title: string, body: Html, more?: PageResponse['headers']): PageResponse {
+  return shown(status, page({ title, body }), more);
 }
 
 /** 303: the browser continues with GET, whatever the method was, and does not repeat the form. */

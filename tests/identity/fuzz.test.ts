@@ -174,7 +174,7 @@ test('any text is a key file or is refused as one', () => {
         awkwardJson.map((value) => JSON.stringify(value)),
       ),
       (text) => {
-        expect(() => readKeyFile(text)).toThrow(expect.objectContaining({ name: 'KeyFileError' }));
+        expect(() => readKeyFile(text)).toThrow(expect.objectContaining({ name: 'ListFileError' }));
       },
     ),
   );

@@ -89,7 +89,7 @@ describe('bascule key', () => {
   test.each(refused)('refuses $name, and leaves the file as it was', ({ attempt }) => {
     newKey('alice', {}, command());
     const before = readFileSync(file, 'utf8');
-    expect(attempt).toThrow(expect.objectContaining({ name: 'KeyFileError' }));
+    expect(attempt).toThrow(expect.objectContaining({ name: 'ListFileError' }));
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect(readdirSync(directory)).toEqual(['keys.json']);
   });

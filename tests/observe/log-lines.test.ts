@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonLine, textLine } from '../../src/observe/log-lines.ts';
+import { jsonLine, textLine } from '../../src/observe/log.ts';
 
 const text = textLine(() => new Date('2026-01-02T03:04:05Z'));
 

@@ -13,7 +13,7 @@ import { refresh } from './refresh.ts';
 import type { Registrations } from './registration.ts';
 import { covers, scopesToAsk } from './scopes.ts';
 import type { SingleFlight } from './single-flight.ts';
-import { type Access, endOf, headersOf, isFresh, type StoredTokens, type TokenShelf } from './tokens.ts';
+import { type Access, endOf, isFresh, type StoredTokens, type TokenShelf } from './tokens.ts';
 import type { Stored } from './typed-records.ts';
 
 export interface AccountPorts {
@@ -230,7 +230,7 @@ export class Account {
     }
     const held = this.#held;
     const same = held !== undefined && held !== 'nothing' && held.access.token === access.token;
-    const headers = same ? held.headers : headersOf(access);
+    const headers = same ? held.headers : Object.freeze({ authorization: `Bearer ${access.token}` });
     this.#held = { access, headers, toTheEnd: toTheEnd || (same && held.toTheEnd) };
     return headers;
   }

@@ -23,10 +23,6 @@ export const clientShape = z.object({
 
 export type OAuthClient = z.infer<typeof clientShape>;
 
-export function configuredClient({ clientId }: BackendAuth): OAuthClient | undefined {
-  return clientId === undefined ? undefined : { kind: 'configured', id: clientId };
-}
-
 /** Whether we can still refresh the tokens of this client: the config may name a different client by now. */
 export function isCurrent(client: OAuthClient, { clientId }: BackendAuth): boolean {
   return client.kind === 'configured' ? client.id === clientId : clientId === undefined;

@@ -108,14 +108,8 @@ function placesOf(url: string): readonly string[] {
  * resource that contains our URL, as the official SDKs do. A different origin or a sibling path is never accepted.
  */
 function isPartOf(address: string, resource: string): boolean {
-  let whole: URL;
-  let part: URL;
-  try {
-    whole = new URL(resource);
-    part = new URL(address);
-  } catch {
-    return false;
-  }
+  if (!URL.canParse(resource) || !URL.canParse(address)) return false;
+  const [whole, part] = [new URL(resource), new URL(address)];
   if (whole.origin !== part.origin || whole.hash !== '' || whole.username !== '' || whole.password !== '') return false;
   if (whole.search !== '' && whole.search !== part.search) return false;
   return withSlash(part.pathname).startsWith(withSlash(whole.pathname));

@@ -143,11 +143,7 @@ export function untrusted(message: string, cure?: string): Failure {
 }
 
 function originOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const { origin } = new URL(text);
-    return origin === 'null' ? undefined : origin;
-  } catch {
-    return undefined;
-  }
+  if (text === undefined || !URL.canParse(text)) return undefined;
+  const { origin } = new URL(text);
+  return origin === 'null' ? undefined : origin;
 }

@@ -4,6 +4,7 @@
  */
 import * as oauth from 'oauth4webapi';
 import { Failure } from '../../errors/failure.ts';
+import { single } from '../../web/request.ts';
 import type { Flow } from './consent-store.ts';
 import { asClient, asServer, errorCode, tellable } from './token-endpoint.ts';
 
@@ -12,7 +13,7 @@ import { asClient, asServer, errorCode, tellable } from './token-endpoint.ts';
  * redirect does not belong to the flow: then nothing in it is acted on or shown, not even that it is an error.
  */
 export function checkRedirect(flow: Flow, parameters: URLSearchParams): URLSearchParams | Failure {
-  checkOnce(parameters);
+  if (single(parameters) === undefined) throw invalid('A parameter is repeated');
   const state = parameters.get('state');
   if (state !== flow.state) throw invalid('`state` is not that of this request');
   checkIssuer(flow, parameters.get('iss'));
@@ -34,12 +35,6 @@ function checkIssuer({ server }: Flow, iss: string | null): void {
   if (iss === null) {
     if (server.authorization_response_iss_parameter_supported === true) throw invalid('`iss` is missing');
   } else if (iss !== server.issuer) throw invalid('`iss` is not the issuer that was asked');
-}
-
-/** RFC 6749, 3.1: a repeated parameter is ambiguous. */
-function checkOnce(parameters: URLSearchParams): void {
-  const names = [...parameters.keys()];
-  if (new Set(names).size !== names.length) throw invalid('A parameter is repeated');
 }
 
 function refused(parameters: URLSearchParams, { verifier }: Flow): Failure {

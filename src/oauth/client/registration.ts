@@ -9,7 +9,7 @@ import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import { isLoopbackHost } from '../fetch/addresses.ts';
 import type { OAuthBackend } from './acquire.ts';
-import { authMethods, clientShape, configuredClient, type OAuthClient } from './client.ts';
+import { authMethods, clientShape, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
 import { preferredMethod } from './client-proof.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
@@ -40,16 +40,15 @@ export class Registrations {
 
   async clientFor(backend: OAuthBackend, server: ServerMetadata): Promise<OAuthClient> {
     const { auth } = backend.settings;
-    const configured = configuredClient(auth);
-    if (configured !== undefined) return this.#bound(configured, backend, server);
+    if (auth.clientId !== undefined) return this.#bound({ kind: 'configured', id: auth.clientId }, backend, server);
     const document = auth.clientMetadataUrl ?? clientDocument(this.#publicUrl)?.client_id;
     if (server.client_id_metadata_document_supported === true && document !== undefined) {
       return { kind: 'document', id: document };
     }
     if (server.registration_endpoint === undefined) {
-      const message =
-        'The authorization server supports neither client-ID metadata documents nor dynamic registration: set `auth.clientId`';
-      throw new Failure('client_unregistered', { message });
+      throw unregistered(
+        'The authorization server supports neither client-ID metadata documents nor dynamic registration: set `auth.clientId`',
+      );
     }
     return this.#registeredAt(server, backend.guardedFetch);
   }
@@ -72,8 +71,7 @@ export class Registrations {
     if (bound === undefined) await this.#issuers.replace(key, undefined, server.issuer);
     const issuer = bound ?? (await this.#issuers.get(key));
     if (issuer?.value === server.issuer) return client;
-    const message = 'The backend names another authorization server than the one that knows `auth.clientId`';
-    throw new Failure('client_unregistered', { message });
+    throw unregistered('The backend names another authorization server than the one that knows `auth.clientId`');
   }
 
   #registeredAt(server: ServerMetadata, guardedFetch: GuardedFetch): Promise<OAuthClient> {
@@ -114,11 +112,10 @@ async function register(server: ServerMetadata, guardedFetch: GuardedFetch, publ
     return registration(await oauth.processDynamicClientRegistrationResponse(await usual(response)));
   } catch (error) {
     const failure = named(error, []);
-    if (failure instanceof GrantRefused) throw refused(failure);
+    if (failure instanceof GrantRefused)
+      throw unregistered('Registration failed: the authorization server refused it', failure.data);
     if (failure.reason !== 'authorization_refused') throw failure;
-    throw new Failure('client_unregistered', {
-      message: 'Registration failed: the authorization server’s response is not a valid registration response',
-    });
+    throw unregistered('Registration failed: the authorization server’s response is not a valid registration response');
   }
 }
 
@@ -144,17 +141,13 @@ function registration(said: oauth.OmitSymbolProperties<oauth.Client>): Registrat
     ...(method === undefined ? {} : { method }),
   });
   if (data === undefined || !usable) {
-    throw new Failure('client_unregistered', {
-      message:
-        'Registration failed: the authorization server registered other redirect URIs or another client authentication than requested',
-    });
+    throw unregistered(
+      'Registration failed: the authorization server registered other redirect URIs or another client authentication than requested',
+    );
   }
   return { client: data, ...(typeof ends === 'number' && ends > 0 ? { endsAt: ends * 1000 } : {}) };
 }
 
-function refused({ data }: GrantRefused): Failure {
-  return new Failure('client_unregistered', {
-    message: 'Registration failed: the authorization server refused it',
-    data,
-  });
+function unregistered(message: string, data?: GrantRefused['data']): Failure {
+  return new Failure('client_unregistered', { message, ...(data && { data }) });
 }

@@ -25,7 +25,7 @@ export class SingleFlight {
     for (;;) {
       const before = await done();
       if (before !== undefined) return before;
-      const held = await lease.take(leaseName(name), credentialLimits.leaseMs);
+      const held = await lease.take(`credentials/${name}`, credentialLimits.leaseMs);
       if (held !== undefined) {
         try {
           return (await done()) ?? (await work());
@@ -38,10 +38,6 @@ export class SingleFlight {
       await aMoment(this.#outside, topicOf(name), credentialLimits.leasePollMs).over;
     }
   }
-}
-
-function leaseName(name: string): string {
-  return `credentials/${name}`;
 }
 
 function topicOf(name: string): string {

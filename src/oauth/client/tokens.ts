@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
 import { clientShape } from './client.ts';
-import type { CredentialHeaders } from './credential-provider.ts';
 import { credentialLimits } from './limits.ts';
 import { serverShape } from './server-metadata.ts';
 import type { Granted } from './token-endpoint.ts';
@@ -76,10 +75,6 @@ export function isFresh({ at, endsAt }: Access, now: number, hard = false): bool
   if (endsAt === undefined) return true;
   const share = (endsAt - at) * credentialLimits.expiryMarginShare;
   return now < endsAt - (hard ? 0 : Math.min(credentialLimits.expiryMarginMs, share));
-}
-
-export function headersOf({ token }: Access): CredentialHeaders {
-  return Object.freeze({ authorization: `Bearer ${token}` });
 }
 
 /** When the record ends. Without a refresh token, it ends with the access token. */

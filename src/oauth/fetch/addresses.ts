@@ -1,19 +1,9 @@
 /** Which addresses are public. Ranges from the IANA registries of special-purpose addresses (RFC 6890, RFC 8190). */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-interface NetworkRange {
-  readonly network: string;
-  readonly bits: number;
-}
+const loopback = listOf(['127.0.0.0/8', '::1/128']);
 
-const range = (cidr: string): NetworkRange => {
-  const [network = '', bits] = cidr.split('/');
-  return { network, bits: Number(bits ?? (isIP(network) === 6 ? 128 : 32)) };
-};
-
-const LOOPBACK = ['127.0.0.0/8', '::1/128'];
-
-const INSIDE_V4 = [
+const v4Inside = listOf([
   '0.0.0.0/8', // this network; the unspecified address reaches the machine itself
   '10.0.0.0/8', // private
   '100.64.0.0/10', // carrier-grade NAT; some clouds have their metadata service here
@@ -33,32 +23,26 @@ const INSIDE_V4 = [
   '203.0.113.0/24', // documentation
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, and broadcast
-];
+]);
 
 /**
  * The only range for use between networks. Loopback, unique-local, link-local and multicast addresses are outside of
  * it.
  */
-const GLOBAL_V6 = ['2000::/3'];
+const v6Global = listOf(['2000::/3']);
 
-const INSIDE_V6 = [
+const v6Inside = listOf([
   '2001::/23', // protocol assignments, with Teredo, which wraps IPv4
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4, which wraps IPv4
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
-];
+]);
 
 /**
  * NAT64 (RFC 6052): a network without IPv4 reaches all of IPv4 through this prefix. The embedded IPv4 address decides.
  */
-const TRANSLATED = ['64:ff9b::/96'];
-
-const v4Inside = listOf(INSIDE_V4);
-const v6Inside = listOf(INSIDE_V6);
-const v6Global = listOf(GLOBAL_V6);
-const translated = listOf(TRANSLATED);
-const loopback = listOf(LOOPBACK);
+const translated = listOf(['64:ff9b::/96']);
 
 /** Whether a request from anybody may lead to this address. False for anything that is not a plain IP address. */
 export function isOutside(address: string): boolean {
@@ -94,8 +78,9 @@ export function isIn(list: BlockList, address: string): boolean {
 export function listOf(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
-    const { network, bits } = range(cidr);
-    list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+    const [network = '', bits] = cidr.split('/');
+    const isV6 = isIP(network) === 6;
+    list.addSubnet(network, Number(bits ?? (isV6 ? 128 : 32)), isV6 ? 'ipv6' : 'ipv4');
   }
   return list;
 }

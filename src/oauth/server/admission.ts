@@ -15,8 +15,8 @@ export class ByAddress {
   readonly #attempts: Attempts;
   readonly #callers: ClientAddresses;
 
-  constructor(limits: AttemptLimits, now: () => number, callers: ClientAddresses) {
-    this.#attempts = new Attempts(limits, now);
+  constructor(limit: Pick<AttemptLimits, 'most' | 'withinMs'>, time: Pick<WallClock, 'now'>, callers: ClientAddresses) {
+    this.#attempts = new Attempts({ ...limit, names: limits.countedNames }, () => time.now());
     this.#callers = callers;
   }
 
@@ -29,63 +29,62 @@ export class ByAddress {
   }
 }
 
-/** Open interactions end one by one, each after an hour at the latest, so there may be room soon. */
-const INTERACTIONS_FULL_MS = 60 * 1000;
-/** All clients are in use. One of them may have expired by then. */
-const CLIENTS_FULL_MS = 60 * 60 * 1000;
+const kinds = {
+  /** The records that wait for a person to answer are bounded. */
+  authorization: {
+    rate: { most: limits.authorizationsPerAddress, withinMs: limits.authorizationsWithinMs },
+    tooMany: 'too many from this address',
+    records: limits.openInteractions,
+    full: 'the server cannot keep more open at the moment',
+    /** Open interactions end one by one, each after an hour at the latest, so there may be room soon. */
+    fullMs: 60 * 1000,
+    refuse: refuseByPage,
+  },
+  registration: {
+    rate: { most: limits.registrationsPerAddress, withinMs: limits.registrationsWithinMs },
+    tooMany: 'too many registrations from this address',
+    records: limits.clients,
+    full: `all ${limits.clients} clients that can be registered are in use`,
+    /** All clients are in use. One of them may have expired by then. */
+    fullMs: 60 * 60 * 1000,
+    refuse,
+  },
+} as const;
 
-/** Limits authorization requests: the records that wait for a person to answer are bounded. */
-export class AuthorizationLimit {
+export class AdmissionLimit {
+  readonly #kind: (typeof kinds)[keyof typeof kinds];
   readonly #byAddress: ByAddress;
   readonly #holdings: Holdings;
 
-  constructor(time: Pick<WallClock, 'now'>, callers: ClientAddresses, holdings: Holdings) {
+  constructor(kind: keyof typeof kinds, time: Pick<WallClock, 'now'>, callers: ClientAddresses, holdings: Holdings) {
+    this.#kind = kinds[kind];
+    this.#byAddress = new ByAddress(this.#kind.rate, time, callers);
     this.#holdings = holdings;
-    const { authorizationsPerAddress: most, authorizationsWithinMs: withinMs, countedNames: names } = limits;
-    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
   }
 
   /** False if the request was refused and the response has been sent. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const { records, tooMany, full, fullMs, refuse } = this.#kind;
     const wait = this.#byAddress.wait(req);
-    if (wait > 0) return refuseByPage(res, wait, 'too many from this address');
-    const hasRoom = await this.#holdings.makeRoom(limits.openInteractions);
-    return hasRoom || refuseByPage(res, INTERACTIONS_FULL_MS, 'the server cannot keep more open at the moment');
+    if (wait > 0) return refuse(res, wait, tooMany);
+    return (await this.#holdings.makeRoom(records)) || refuse(res, fullMs, full);
   }
 }
 
-export class RegistrationLimit {
-  readonly #records: Records;
-  readonly #time: Pick<WallClock, 'now'>;
-  readonly #byAddress: ByAddress;
-  readonly #holdings: Holdings;
-
-  constructor(records: Records, time: Pick<WallClock, 'now'>, callers: ClientAddresses, holdings: Holdings) {
-    this.#records = records;
-    this.#holdings = holdings;
-    this.#time = time;
-    const { registrationsPerAddress: most, registrationsWithinMs: withinMs, countedNames: names } = limits;
-    this.#byAddress = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
-  }
-
-  /** False if the request was refused and the response has been sent. */
-  async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    const wait = this.#byAddress.wait(req);
-    if (wait > 0) return refuse(res, wait, 'too many registrations from this address');
-    const hasRoom = await this.#holdings.makeRoom(limits.clients);
-    return hasRoom || refuse(res, CLIENTS_FULL_MS, `all ${limits.clients} clients that can be registered are in use`);
-  }
-
-  /** A client that obtained a token is kept for as long as it could come back, and is never evicted. */
-  async used(clientId: string, refreshTtlMs: number): Promise<void> {
-    const key = keyOf(clientId);
-    const text = await this.#records.get(clientCollection, key);
-    // A client with a metadata document has no record.
-    if (text === undefined) return;
-    const endsAt = this.#time.now() + refreshTtlMs + limits.usedClientExtraMs;
-    const { text: next, place } = withoutPlace(text);
-    if (await this.#records.replace(clientCollection, key, text, next, endsAt)) await this.#holdings.release(place);
-  }
+/** A client that obtained a token is kept for as long as it could come back, and is never evicted. */
+export async function keepClient(
+  id: string,
+  refreshUntil: number,
+  records: Records,
+  holdings: Holdings,
+): Promise<void> {
+  const key = keyOf(id);
+  const text = await records.get(clientCollection, key);
+  // A client with a metadata document has no record.
+  if (text === undefined) return;
+  const { text: next, place } = withoutPlace(text);
+  const endsAt = refreshUntil + limits.usedClientExtraMs;
+  if (await records.replace(clientCollection, key, text, next, endsAt)) await holdings.release(place);
 }
 
 /** A person reads it. */

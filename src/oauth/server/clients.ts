@@ -63,11 +63,7 @@ function redirectFault(uri: unknown): string | undefined {
 function redirectsFault(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0) return 'at least one redirect URI is needed';
   if (uris.length > authServerLimits.redirectUris) return `at most ${authServerLimits.redirectUris} redirect URIs`;
-  for (const uri of uris) {
-    const fault = redirectFault(uri);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
+  return uris.map(redirectFault).find((fault) => fault !== undefined);
 }
 
 /** Any program on the person's computer can listen there. */

@@ -10,7 +10,7 @@ import { ClientAddresses } from '../../downstream/callers.ts';
 import { page } from '../../web/frame.ts';
 import { Accounts } from './accounts.ts';
 import { clientCollection, interactionCollection } from './adapter.ts';
-import { AuthorizationLimit, ByAddress, RegistrationLimit } from './admission.ts';
+import { AdmissionLimit, ByAddress, keepClient } from './admission.ts';
 import { FormTokens } from './forms.ts';
 import { Holdings } from './holdings.ts';
 import { Interactions } from './interactions.ts';
@@ -21,7 +21,6 @@ import { ended, troublePage } from './pages/others.ts';
 import { type AuthServerRoute, paths, routeOf } from './paths.ts';
 import type { AuthServerOutside } from './ports.ts';
 import { createProvider } from './provider.ts';
-import { atHome, isForeignForm, withUsualScope } from './requests.ts';
 import { Resources } from './resources.ts';
 import { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings, Resource } from './settings.ts';
@@ -57,8 +56,8 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
   const callers = new ClientAddresses(options.trustedProxies);
-  const { documentsPerAddress: most, documentsWithinMs: withinMs, countedNames: names } = limits;
-  const documents = new ByAddress({ most, withinMs, names }, () => time.now(), callers);
+  const { documentsPerAddress: most, documentsWithinMs: withinMs } = limits;
+  const documents = new ByAddress({ most, withinMs }, time, callers);
   const clients = new Holdings(records, clientCollection);
   const open = new Holdings(records, interactionCollection);
   const provider = await createProvider({
@@ -77,26 +76,34 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     mayFetch: ({ req }) => documents.wait(req) === 0,
     showError,
   });
-  const registrations = new RegistrationLimit(records, time, callers, clients);
-  listen(provider, outside, (clientId) => registrations.used(clientId, settings.refreshTtlMs));
+  listen(provider, outside, (id) => keepClient(id, time.now() + settings.refreshTtlMs, records, clients));
   const tokens = new FormTokens(keys.cookie);
   const signInParts = { signIn: new SignIn(users, () => time.now()), callers, refused: outside.refused };
   const home = new URL(issuer);
+  const accounts = new Accounts({
+    ...signInParts,
+    provider,
+    tokens,
+    users,
+    issuer: home,
+    signedInMs: limits.signedInMs,
+  });
   const server = new Server({
     issuer: home,
     provider,
-    registrations,
-    authorizations: new AuthorizationLimit(time, callers, open),
+    registrations: new AdmissionLimit('registration', time, callers, clients),
+    authorizations: new AdmissionLimit('authorization', time, callers, open),
     interactions: new Interactions({ ...signInParts, provider, tokens, scopes, resources }),
-    accounts: new Accounts({ ...signInParts, provider, tokens, users, issuer: home, signedInMs: limits.signedInMs }),
-    rewrite: (url) => withUsualScope(url, { scopes, resources }),
+    accounts,
+    scopes,
+    resources,
     warn,
   });
   return {
     issuer,
     jwks: () => keys.published,
     handle: (req, res, path) => server.handle(req, res, path),
-    signedIn: (cookies) => server.accounts.who(cookies),
+    signedIn: (cookies) => accounts.who(cookies),
     close: () => users.close(),
   };
 }
@@ -126,22 +133,21 @@ function showError(context: KoaContextWithOIDC, out: ErrorOut): void {
 interface ServerParts {
   readonly issuer: URL;
   readonly provider: Provider;
-  readonly registrations: RegistrationLimit;
-  readonly authorizations: AuthorizationLimit;
+  readonly registrations: AdmissionLimit;
+  readonly authorizations: AdmissionLimit;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
-  rewrite(url: string): string;
+  readonly scopes: ScopeBook;
+  readonly resources: Resources;
   readonly warn: AuthServerOutside['warn'];
 }
 
 class Server {
-  readonly accounts: Accounts;
   readonly #parts: ServerParts;
   readonly #library: ReturnType<Provider['callback']>;
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
-    this.accounts = parts.accounts;
     this.#library = parts.provider.callback();
   }
 
@@ -160,7 +166,7 @@ class Server {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse, path: string, route: AuthServerRoute): Promise<void> {
-    const { issuer, registrations, authorizations, interactions, accounts, rewrite } = this.#parts;
+    const { issuer, registrations, authorizations, interactions, accounts } = this.#parts;
     atHome(req, issuer);
     // Pass on the path as we routed it, so that the library cannot parse it differently.
     req.url = `${path}${(req.url ?? '').replace(/^[^?]*/, '')}`;
@@ -171,7 +177,7 @@ class Server {
     }
     if (route.kind === 'authorize') {
       if (!(await authorizations.admits(req, res))) return;
-      req.url = rewrite(req.url);
+      req.url = withUsualScope(req.url, this.#parts);
     }
     if (route.kind === 'register' && !(await registrations.admits(req, res))) return;
     await this.#library(req, res);
@@ -191,4 +197,37 @@ function refuseMethod(res: ServerResponse, { methods }: AuthServerRoute): void {
 
 function refuseLength(res: ServerResponse): void {
   tell(res, 413, { error: 'invalid_request', error_description: 'the request is too large' });
+}
+
+/**
+ * The library builds URLs from the request's headers. Set them from the issuer, whatever name a proxy used or a client
+ * made up.
+ */
+function atHome(req: IncomingMessage, issuer: URL): void {
+  for (const name of Object.keys(req.headers)) if (name.startsWith('x-forwarded-')) delete req.headers[name];
+  req.headers.host = issuer.host;
+  req.headers['x-forwarded-proto'] = issuer.protocol.slice(0, -1);
+  // `Origin` was checked before this point.
+  delete req.headers.origin;
+}
+
+/** Adds the default scope. OAuth lets the server have one, but the library refuses a request without a known scope. */
+function withUsualScope(url: string, { scopes, resources }: ServerParts): string {
+  const at = url.indexOf('?');
+  const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1));
+  // The library reports a duplicate parameter.
+  if (query.getAll('scope').length > 1) return url;
+  const named = query.getAll('resource');
+  const resource = resources.find(named.length === 0 ? resources.usual : named[0])?.resource;
+  query.set('scope', scopes.asked(query.get('scope') ?? undefined, resource));
+  return `${paths.authorize}?${query}`;
+}
+
+/**
+ * Whether a page of a different site posted the form. Browsers send `Sec-Fetch-Site` to trustworthy origins, which all
+ * of ours are. A foreign page must not even sign a person in to an account of the attacker.
+ */
+function isForeignForm(req: IncomingMessage): boolean {
+  const site = req.headers['sec-fetch-site'];
+  return req.method === 'POST' && site !== undefined && site !== 'same-origin';
 }

@@ -1,17 +1,10 @@
 /** Passwords, kept as scrypt hashes (RFC 7914), each with its own salt and with the cost that it was made at. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { authServerLimits } from './limits.ts';
+import type { User } from './user-file.ts';
 
-export interface PasswordHash {
-  readonly algorithm: 'scrypt';
-  /** CPU and memory cost, a power of two; block size; parallelism. */
-  readonly n: number;
-  readonly r: number;
-  readonly p: number;
-  /** Both base64url. */
-  readonly salt: string;
-  readonly hash: string;
-}
+/** As in the user file. */
+export type PasswordHash = Readonly<User['password']>;
 
 /** 32 MiB and some 80 ms: slow for an attacker who has the file, bearable for a person who signs in. */
 const COST = { n: 2 ** 15, r: 8, p: 1 } as const;
@@ -40,19 +33,13 @@ export async function isPassword(password: string, kept: PasswordHash | undefine
   return isEqual && kept !== undefined;
 }
 
-interface Cost {
-  readonly n: number;
-  readonly r: number;
-  readonly p: number;
-}
-
 /** Node's default limit is just too small for the cost above. */
 const MEMORY_BYTES = 256 * 1024 * 1024;
 
 /**
  * Normalizes the password: Unicode has several spellings of the same letters, and keyboards differ in which they make.
  */
-function derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { n, r, p }: Pick<PasswordHash, 'n' | 'r' | 'p'>): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFC'), salt, HASH_BYTES, { N: n, r, p, maxmem: MEMORY_BYTES }, (error, key) => {
       if (error === null) resolve(key);

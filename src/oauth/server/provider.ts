@@ -38,7 +38,7 @@ const seconds = (ms: number) => Math.max(1, Math.floor(ms / 1000));
 export async function createProvider(parts: ProviderParts): Promise<Provider> {
   const library = await loadQuietly();
   const provider = new library.Provider(parts.issuer, configurationOf(parts, library));
-  // The library then takes the scheme from `x-forwarded-proto`, which requests.ts sets and no client can.
+  // The library then takes the scheme from `x-forwarded-proto`, which create.ts sets and no client can.
   provider.proxy = true;
   return provider;
 }

@@ -1,7 +1,8 @@
 /** Pure operations on the user file; the command only reads, calls these, and writes. */
+import { ListFileError } from '../../identity/list-file.ts';
 import { authServerLimits } from './limits.ts';
 import type { PasswordHash } from './passwords.ts';
-import { type User, type UserFile, UserFileError, userName } from './user-file.ts';
+import { type User, type UserFile, userName } from './user-file.ts';
 
 /** NIST SP 800-63B, 5.1.1.2: length is what counts. The upper limit bounds the cost of hashing. */
 export const passwordChars = { least: 8, most: 256 } as const;
@@ -9,7 +10,7 @@ export const passwordChars = { least: 8, most: 256 } as const;
 export function checkPassword(password: string): void {
   const { least, most } = passwordChars;
   if (password.length < least || password.length > most) {
-    throw new UserFileError(`a password has ${least} to ${most} characters`);
+    throw new ListFileError(`a password has ${least} to ${most} characters`);
   }
 }
 
@@ -17,10 +18,10 @@ export function checkPassword(password: string): void {
 export function addUser(file: UserFile | undefined, name: string, password: PasswordHash, now: number): UserFile {
   const users = file?.users ?? [];
   if (!userName.test(name)) {
-    throw new UserFileError('a name is up to 128 letters, digits, dots, dashes, underscores, + and @');
+    throw new ListFileError('a name is up to 128 letters, digits, dots, dashes, underscores, + and @');
   }
-  if (users.some((user) => user.name === name)) throw new UserFileError(`there is a user ${name} already`);
-  if (users.length >= authServerLimits.users) throw new UserFileError(`there are ${users.length} users already`);
+  if (users.some((user) => user.name === name)) throw new ListFileError(`there is a user ${name} already`);
+  if (users.length >= authServerLimits.users) throw new ListFileError(`there are ${users.length} users already`);
   const at = new Date(now).toISOString();
   return { version: 1, users: [...users, { name, password, created: at, changed: at }] };
 }
@@ -42,7 +43,7 @@ export function removeUser(file: UserFile | undefined, name: string): UserFile {
 
 function existing(file: UserFile | undefined, name: string): readonly User[] {
   const users = file?.users ?? [];
-  if (!users.some((user) => user.name === name)) throw new UserFileError(`there is no user ${name}`);
+  if (!users.some((user) => user.name === name)) throw new ListFileError(`there is no user ${name}`);
   return users;
 }
 

@@ -1,10 +1,7 @@
 /** The format of the user file: local users and their password hashes. */
 import * as z from 'zod';
+import { readListFile } from '../../identity/list-file.ts';
 import { authServerLimits } from './limits.ts';
-
-export class UserFileError extends Error {
-  override readonly name = 'UserFileError';
-}
 
 /** The characters of a mail address or login name. Names are compared exactly as written. */
 export const userName = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
@@ -18,6 +15,7 @@ const powerOfTwo = z
   .refine((n) => Number.isInteger(Math.log2(n)));
 const password = z.strictObject({
   algorithm: z.literal('scrypt'),
+  /** CPU and memory cost, a power of two; block size; parallelism. */
   n: powerOfTwo,
   r: z.int().min(1).max(8),
   p: z.int().min(1).max(4),
@@ -37,26 +35,15 @@ const shape = z.strictObject({ version: z.literal(1), users: z.array(user).max(a
 export type User = Readonly<z.infer<typeof user>>;
 export type UserFile = Readonly<z.infer<typeof shape>>;
 
-/** Throws a UserFileError, which says where the mistake is but not what the file contains: the text goes to the log. */
+/** Throws a `ListFileError`. */
 export function readUserFile(text: string): UserFile {
-  if (text.length > authServerLimits.userFileChars) throw new UserFileError('it is too large for a user file');
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new UserFileError('it is not JSON');
-  }
-  const read = shape.safeParse(json);
-  if (!read.success) {
-    const at = read.error.issues[0]?.path.join('.') ?? '';
-    throw new UserFileError(at === '' ? 'it is not a user file' : `\`${at}\` has a wrong value`);
-  }
-  const names = new Set<string>();
-  for (const { name } of read.data.users) {
-    if (names.has(name)) throw new UserFileError(`it has two users named ${name}`);
-    names.add(name);
-  }
-  return read.data;
+  return readListFile(text, {
+    what: 'user file',
+    mostChars: authServerLimits.userFileChars,
+    shape,
+    idsOf: ({ users }) => users.map(({ name }) => name),
+    twins: 'users named',
+  });
 }
 
 export function writeUserFile(file: UserFile): string {

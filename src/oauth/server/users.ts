@@ -1,7 +1,7 @@
 /** The local users while the gateway runs, and their file. */
 import { type FileWatch, WatchedFile } from '../../identity/watched-file.ts';
 import { authServerLimits } from './limits.ts';
-import { readUserFile, type User, UserFileError } from './user-file.ts';
+import { readUserFile, type User } from './user-file.ts';
 
 export class Users {
   readonly #watched: WatchedFile;
@@ -13,7 +13,6 @@ export class Users {
       take: (text) => {
         this.#byName = new Map(text === undefined ? [] : readUserFile(text).users.map((user) => [user.name, user]));
       },
-      Fault: UserFileError,
       missing: 'there is no user file yet: no user can sign in until `bascule user add <name>` creates it',
       gone: 'the user file was removed: no user can sign in',
       unreadable: 'the user file cannot be read: the users from the last successful read can still sign in',

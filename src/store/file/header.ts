@@ -3,7 +3,7 @@
  * truncated, would end the process with a signal. Here both become an error.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
-import { StoreError } from '../errors.ts';
+import { StoreError, unusable } from '../errors.ts';
 
 /** A meta page: page header, then magic, version, address, map size, two trees, last page, transaction. */
 const META = { magicAt: 24, pageSizeAt: 48, lastPageAt: 144, transactionAt: 152, bytes: 160 } as const;
@@ -28,12 +28,7 @@ export function lookAtFile(path: string): Looked {
   try {
     file = openSync(path, 'a+');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new StoreError(
-      'unusable',
-      `${path} cannot be opened (${code}): it must be a file that this user may write`,
-      error,
-    );
+    throw unusable(path, 'opened', error, 'it must be a file that this user may write');
   }
   try {
     return look(path, file);

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StoreError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 
 const PRESENT = /^open-(\d+)-[0-9a-f-]+$/;
 
@@ -45,12 +45,7 @@ export function enter(dir: string): Presence {
       },
     };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new StoreError(
-      'unusable',
-      `${dir} cannot be written (${code}): give this user write permission, and free some space if the disk is full`,
-      error,
-    );
+    throw unusable(dir, 'written', error, 'give this user write permission, and free some space if the disk is full');
   }
 }
 

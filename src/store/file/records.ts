@@ -18,15 +18,12 @@ import {
   type StoredEntry,
 } from './layout.ts';
 
-export interface FileRecordsLimits {
-  /**
-   * LMDB counts them itself. The grants of a million clients take a gigabyte or two; a file is the wrong store for
-   * more.
-   */
-  readonly records: number;
-}
-
-const DEFAULTS: FileRecordsLimits = { records: 1_000_000 };
+/**
+ * LMDB counts the records itself. The grants of a million clients take a gigabyte or two; a file is the wrong store for
+ * more.
+ */
+const DEFAULTS = { records: 1_000_000 };
+export type FileRecordsLimits = Readonly<typeof DEFAULTS>;
 
 /** The value of index entries: the name has everything. */
 const EMPTY = Buffer.alloc(0);
@@ -35,9 +32,7 @@ export class FileRecords implements Records {
   readonly #engine: FileEngine;
   readonly #now: () => number;
   readonly #limits: FileRecordsLimits;
-  #stopSweeping = () => {
-    // Not started.
-  };
+  #stopSweeping: () => void = () => undefined;
 
   constructor(engine: FileEngine, now: () => number, limits: FileRecordsLimits = DEFAULTS) {
     this.#engine = engine;
@@ -56,13 +51,7 @@ export class FileRecords implements Records {
     if (full) throw fullError(this.#limits);
   }
 
-  async replace(
-    collection: string,
-    key: string,
-    seen: string | undefined,
-    value: string | undefined,
-    endsAt?: number,
-  ): Promise<boolean> {
+  async replace(...[collection, key, seen, value, endsAt]: Parameters<Records['replace']>): Promise<boolean> {
     if (value !== undefined) checkRecord(collection, key, value);
     if (!canBeKey(key)) return seen === undefined;
     const name = nameOf(collection, key);

@@ -2,9 +2,9 @@
  * Reserves space for what LMDB writes when it first opens a store. On a full disk, writing its first pages and its
  * reader table would end the process with a signal. Writing zeros first turns a full disk into an error.
  */
-import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import { fullDisk, StoreError } from '../errors.ts';
+import { existsSync, linkSync, statSync } from 'node:fs';
+import { fullDisk, unusable } from '../errors.ts';
+import { withDraft } from './directory.ts';
 
 /** Ten times what LMDB writes for an empty store. */
 const FIRST_BYTES = 512 * 1024;
@@ -22,22 +22,12 @@ export function makeRoom(path: string): void {
 
 /** Writes every block of a temporary file, passes it to `use`, and removes it. */
 function withZeros(path: string, name: string, bytes: number, use: (draft: string) => void): void {
-  const draft = `${name}.${randomUUID()}`;
   try {
-    const file = openSync(draft, 'wx', 0o600);
-    try {
-      for (let left = bytes; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    use(draft);
+    withDraft(name, Buffer.alloc(bytes), use);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
     if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') throw fullDisk(path, error);
-    throw new StoreError('unusable', `${name} cannot be written (${code}): give this user write permission`, error);
-  } finally {
-    rmSync(draft, { force: true });
+    throw unusable(name, 'written', error, 'give this user write permission');
   }
 }

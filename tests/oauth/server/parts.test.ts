@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ClientAddresses } from '../../../src/downstream/callers.ts';
 import { clientCollection, RecordsAdapter } from '../../../src/oauth/server/adapter.ts';
-import { RegistrationLimit } from '../../../src/oauth/server/admission.ts';
+import { keepClient } from '../../../src/oauth/server/admission.ts';
 import { cookiesFor } from '../../../src/oauth/server/cookies.ts';
 import { Holdings } from '../../../src/oauth/server/holdings.ts';
 import { loadKeys } from '../../../src/oauth/server/keys.ts';
@@ -111,10 +110,7 @@ describe('the records of the library', verifies('gateway:authserver:durable', 'g
       await adapter.upsert('used', { client_id: 'used' });
       await adapter.upsert('unused', { client_id: 'unused' });
       const holdings = new Holdings(records, clientCollection);
-      await new RegistrationLimit(records, { now: () => now }, new ClientAddresses([]), holdings).used(
-        'used',
-        30 * DAY,
-      );
+      await keepClient('used', now + 30 * DAY, records, holdings);
       now = 2 * DAY;
       expect(await adapter.find('unused')).toBeUndefined();
       expect(await adapter.find('used')).toEqual({ client_id: 'used' });

@@ -5,8 +5,9 @@ import { Readable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fromPipe } from '../../../src/cli/ask-password.ts';
 import { dropUser, listUsers, newPassword, newUser } from '../../../src/cli/user-command.ts';
+import { ListFileError } from '../../../src/identity/list-file.ts';
 import { hashPassword, isPassword } from '../../../src/oauth/server/passwords.ts';
-import { readUserFile, UserFileError } from '../../../src/oauth/server/user-file.ts';
+import { readUserFile } from '../../../src/oauth/server/user-file.ts';
 import { Users } from '../../../src/oauth/server/users.ts';
 import { verifies } from '../../requirements/verifies.ts';
 
@@ -72,7 +73,7 @@ describe('bascule user', verifies('gateway:authserver:users'), () => {
 describe('a user file', verifies('gateway:authserver:sign-in'), () => {
   const faulty = ['', '{', '[]', 'null', '{"version":2,"users":[]}', '{"version":1,"users":[{"name":"x"}]}'];
   test.each(faulty)('that is invalid is reported, and its content is never shown: %s', (text) => {
-    expect(() => readUserFile(text)).toThrow(UserFileError);
+    expect(() => readUserFile(text)).toThrow(ListFileError);
   });
 
   test('that breaks leaves the users as they were', async () => {

@@ -1,15 +1,10 @@
 /** The pages for the end of a flow, or for why it cannot go on, each with what to do next. */
-import { page } from '../../../web/frame.ts';
-import { type Html, html } from '../../../web/html.ts';
-import { type PageResponse, shown } from '../../../web/request.ts';
+import { html } from '../../../web/html.ts';
+import { type PageResponse, view } from '../../../web/request.ts';
 import { hostOf } from './ask-view.ts';
 import { pageLimits } from './limits.ts';
 import type { PendingConsent } from './ports.ts';
 import type { Hindrance } from './ways.ts';
-
-function view(status: number, title: string, body: Html, headers: PageResponse['headers'] = {}): PageResponse {
-  return shown(status, page({ title, body }), headers);
-}
 
 const askAgain = html`<p>Repeat in your MCP client what you were doing; it will show you a new link.</p>`;
 

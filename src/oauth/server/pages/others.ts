@@ -49,14 +49,9 @@ export function signOutPage(user: string, token: string): ShownPage {
   };
 }
 
-export const signedOut: ShownPage = {
-  status: 200,
-  title: 'You are signed out',
-  body: html`<p class="good">You can close this page.</p>`,
-};
+function done(title: string): ShownPage {
+  return { status: 200, title, body: html`<p class="good">You can close this page.</p>` };
+}
 
-export const signedIn: ShownPage = {
-  status: 200,
-  title: 'You are signed in',
-  body: html`<p class="good">You can close this page.</p>`,
-};
+export const signedOut = done('You are signed out');
+export const signedIn = done('You are signed in');
