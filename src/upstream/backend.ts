@@ -99,6 +99,7 @@ export class LiveBackend implements Backend {
     return this.#sessions.isIdle;
   }
 
+  /** How many listeners its changes have. */
   get hearers(): number {
     return this.#status.hearers;
   }

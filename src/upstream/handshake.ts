@@ -1,4 +1,5 @@
 /** `initialize`: opens a legacy session, for a client or for a probe. */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
@@ -7,8 +8,8 @@ import type { Notification, Request } from '../wire/message.ts';
 import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { VIA, writeVia } from '../wire/via.ts';
+import type { BackendOptions } from './backend-options.ts';
 import type { Channel } from './channel.ts';
-import type { TimerClock } from './deadlines.ts';
 import { readInitialize } from './discovery.ts';
 import { capabilitiesText, type Ids, keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
@@ -68,13 +69,9 @@ export function askInitialize(
 }
 
 /** What a session for a client needs. */
-export interface AgreementOptions {
-  readonly clock: TimerClock;
-  readonly limits: { readonly firstByteMs: number };
-  /** The gateway's own `Implementation` (raw), for clients that do not identify themselves. */
-  readonly self: Raw;
-  /** Revisions that may be used. Absent: all. */
-  readonly revisions?: readonly Revision[] | undefined;
+export interface AgreementOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions'> {
+  /** `firstByteMs` limits `initialize`: the process may have to be unpacked first. */
+  readonly limits: Pick<Limits, 'firstByteMs'>;
   readonly health: HealthReporter;
 }
 

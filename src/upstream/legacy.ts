@@ -3,6 +3,7 @@
  * that look the same to the backend. It also receives the session's own traffic: server requests and notifications
  * outside of any call.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Discovery, Hearing, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
@@ -12,6 +13,7 @@ import { forwarded, notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { era } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
+import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type Ids, legacyRequest } from './envelope.ts';
@@ -26,22 +28,12 @@ import { pingSession } from './session-ping.ts';
 import type { Slots } from './slots.ts';
 import { type ListRelay, Standalone } from './standalone-state.ts';
 
-export interface LegacyLimits {
-  /** Time limit of `initialize`: the process may have to be unpacked first. */
-  readonly firstByteMs: number;
-  /** Limit of open server requests. */
-  readonly asksPerSession: number;
-}
-
-export interface LegacyOptions extends AgreementOptions {
+export interface LegacyOptions extends AgreementOptions, Pick<BackendOptions, 'notes' | 'since'> {
   /** The session's own: they are its running calls. */
   readonly deadlines: Deadlines<LegacyCall>;
-  readonly limits: LegacyLimits;
-  readonly notes: BackendNotes;
+  readonly limits: Pick<Limits, 'firstByteMs' | 'asksPerSession'>;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
-  /** Generation of the config that created the backend. Permits of older generations are refused. */
-  readonly since?: number | undefined;
   /** The session is closed or lost, and its channel is closed. */
   ended(upstream: LegacyUpstreamSession): void;
 }

@@ -14,12 +14,10 @@ import { changedList, type ListKind, listKinds } from '../wire/subscription-filt
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { revisionFor } from './handshake.ts';
+import type { LegacyUpstreamSession } from './legacy.ts';
 
 /** An upstream session whose process serves lists. */
-export interface ListUpstreamSession extends UpstreamSession {
-  readonly isIdle: boolean;
-  keepWhile(wanted: () => boolean): void;
-}
+type ListUpstreamSession = UpstreamSession & Pick<LegacyUpstreamSession, 'isIdle' | 'keepWhile'>;
 
 export interface ListProcessesOptions {
   /** Initializes a process as the gateway, with the client's capabilities. Rejects with a Failure. */

@@ -7,17 +7,13 @@ import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { GatewayRoute } from '../wire/via.ts';
+import type { LiveBackend } from './backend.ts';
 import { BackendStatus } from './backend-status.ts';
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { outOfService } from './health.ts';
 
-export interface OwnBackend extends Backend {
-  /** True when nothing is in flight: the backend can be closed and reopened unnoticed. */
-  readonly isIdle: boolean;
-  /** How many listeners its changes have. */
-  readonly hearers: number;
-}
+type OwnBackend = Backend & Pick<LiveBackend, 'isIdle' | 'hearers'>;
 
 export interface PersonalOptions {
   readonly name: string;

@@ -8,16 +8,13 @@ import type { Message, Response } from '../../wire/message.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { type AnswerSink, type AwaitedAnswer, Correlation } from '../correlation.ts';
 import type { Reception } from '../reception.ts';
-import { type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
+import { type HttpChannelLimits, type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { type HandoverOptions, type OneWayPost, OneWayPosts } from './one-way-post.ts';
 import { SessionStream } from './sse-stream.ts';
 
-export interface SseChannelLimits {
-  /** Limit of one event. */
-  readonly resultBytes: number;
-  /** Until the backend accepts a message that is no request, or a request whose response has already arrived. */
-  readonly handoverMs: number;
+/** `handoverMs` also limits the POST of a request whose response has already arrived. */
+export interface SseChannelLimits extends Omit<HttpChannelLimits, 'reconnects'> {
   /** Until the stream names the address for messages. */
   readonly endpointMs: number;
 }
