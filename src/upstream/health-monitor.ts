@@ -11,8 +11,8 @@ export interface HealthMonitorOptions {
   readonly limits: HealthLimits;
   readonly backoff: Backoff;
   readonly clock: TimerClock;
-  /** Probes the backend and reports by `found` or `lookFailed`. Joins a probe that is running; never rejects. */
-  look(): Promise<void>;
+  /** Probes the backend and reports by `found` or `lookFailed`. Joins a probe that is running; never throws. */
+  look(): void;
   /** The backend went down, or is down for a different reason. Undefined: it is no longer down. */
   turned(down: Failure | undefined): void;
 }
@@ -104,7 +104,7 @@ export class HealthMonitor {
       this.#armedFor = undefined;
       this.#stopTimer = undefined;
       this.looking();
-      void this.#options.look();
+      this.#options.look();
     });
   }
 

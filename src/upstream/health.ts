@@ -134,18 +134,11 @@ export class Health {
   }
 
   lookFailed(failure: Failure, now: number): void {
-    if (!saysNothing(failure)) this.#open(failure, now);
-    else if (this.#phase !== 'closed') this.#later(now);
-  }
-
-  #open(failure: Failure, now: number): void {
-    this.#failure = failure;
-    this.#phase = 'open';
-    this.#later(now);
-  }
-
-  #later(now: number): void {
-    if (this.#phase === 'half-open') this.#phase = 'open';
+    if (!saysNothing(failure)) {
+      this.#failure = failure;
+      this.#phase = 'open';
+    } else if (this.#phase === 'closed') return;
+    else if (this.#phase === 'half-open') this.#phase = 'open';
     this.#backoff.failed(now);
     this.#dueAt = now + this.#backoff.leftMs(now);
   }

@@ -54,7 +54,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly #options: LegacyOptions;
   readonly #since: number;
   readonly #sink: UpstreamSessionSink;
-  readonly #standalone: Standalone;
+  readonly standalone: Standalone;
   #agreement: Agreement | undefined;
   /** Calls wait while `initialized` is being sent: over HTTP a call could overtake it. */
   #initializing: Promise<void> | undefined;
@@ -108,7 +108,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.health = options.health;
     this.slots = options.slots;
     this.messages = new LegacyMessages(this, sink, options.relay, options.limits.asksPerSession);
-    this.#standalone = new Standalone(this, sink, options.relay);
+    this.standalone = new Standalone(this, sink, options.relay);
   }
 
   get discovery(): Discovery {
@@ -121,7 +121,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   get hearing(): Hearing {
-    return this.#standalone.hearing;
+    return this.standalone.hearing;
   }
 
   whenHeard(): Promise<void> {
@@ -160,14 +160,14 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     // The backend must get `initialized` before anything else, whatever the client does.
     if (this.#initializing === undefined) this.begin();
     const mayAsk = request.row.mayAsk === true && mayBeAsked(request.client.capabilities);
-    if (this.#isInitialized && (!mayAsk || this.#standalone.opening === undefined)) this.#start(call);
+    if (this.#isInitialized && (!mayAsk || this.standalone.opening === undefined)) this.#start(call);
     else void this.#ready(mayAsk).then(() => this.#start(call));
     return call;
   }
 
   async #ready(mayAsk: boolean): Promise<void> {
     await this.#initializing;
-    if (mayAsk) await this.#standalone.opening;
+    if (mayAsk) await this.standalone.opening;
   }
 
   #start(call: LegacyCall): void {
@@ -218,7 +218,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   /** Fails everything that is open, and sends nothing from here on. */
   #finish(failure: Failure): void {
     this.messages.asks.close();
-    this.#standalone.close();
+    this.standalone.close();
     for (const call of this.deadlines.members()) call.fail(failure);
     this.deadlines.close();
     this.#over ??= failure;
@@ -240,10 +240,6 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       else this.notes.odd('not_taken', what, cause);
       return false;
     }
-  }
-
-  done(request: CallRequest): void {
-    this.#standalone.subscribed(request);
   }
 
   askerEnded(call: RunningCall, how: CallEnding): void {
@@ -296,6 +292,6 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     const taken = await this.#deliver(initialized, 'notifications/initialized');
     this.#isInitialized = true;
     if (!taken || this.#over !== undefined) return;
-    this.#standalone.open(this.#options.clock);
+    this.standalone.open(this.#options.clock);
   }
 }

@@ -15,6 +15,7 @@ import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { revisionFor } from './handshake.ts';
 import type { LegacyUpstreamSession } from './legacy.ts';
+import { closeWhenOpen, silent } from './pooled-sessions.ts';
 
 /** An upstream session whose process serves lists. */
 type ListUpstreamSession = UpstreamSession & Pick<LegacyUpstreamSession, 'isIdle' | 'keepWhile'>;
@@ -116,7 +117,7 @@ export class LiveListProcesses implements ListProcesses {
     this.#stands(key, running, upstream);
     if (before === undefined) return;
     // The backend's discovery has changed.
-    close(before);
+    closeWhenOpen(before);
     this.#changed(key, listKinds);
   }
 
@@ -138,7 +139,7 @@ export class LiveListProcesses implements ListProcesses {
   }
 
   close(): void {
-    for (const running of this.#running.values()) close(running);
+    for (const running of this.#running.values()) closeWhenOpen(running);
     this.#running.clear();
   }
 
@@ -149,11 +150,11 @@ export class LiveListProcesses implements ListProcesses {
 
   #sink(key: string, own: () => Running | undefined): UpstreamSessionSink {
     return {
+      ...silent,
       notify: (said: Notification) => {
         const kind = changedList(said.method);
         if (kind !== undefined) this.#changed(key, [kind]);
       },
-      ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
       lost: () => {
         const running = own();
         if (running === undefined || !this.#drop(key, running)) return;
@@ -184,7 +185,7 @@ export class LiveListProcesses implements ListProcesses {
 
   #end(key: string, running: Running): void {
     this.#running.delete(key);
-    close(running);
+    closeWhenOpen(running);
     // Changes that the process would have announced are lost from here on.
     this.#changed(key, listKinds, false);
   }
@@ -203,13 +204,6 @@ export class LiveListProcesses implements ListProcesses {
       this.#options.notes.odd('fault', 'a change of a list', cause);
     }
   }
-}
-
-function close({ opening }: Running): void {
-  opening.then(
-    (upstream) => upstream.close(),
-    () => undefined,
-  );
 }
 
 function isSame(a: Discovery | undefined, b: Discovery): boolean {

@@ -250,7 +250,8 @@ export class PooledSessions {
   }
 }
 
-function closeWhenOpen({ opening }: PooledSession): void {
+/** Where it does not open, there is nothing to close. */
+export function closeWhenOpen({ opening }: { readonly opening: Promise<UpstreamSession> }): void {
   opening.then(
     (upstream) => upstream.close(),
     () => undefined,

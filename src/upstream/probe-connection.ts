@@ -2,14 +2,13 @@
 import type { Limits } from '../config/limits.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
-import { errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendOptions, Connector, TransportWay } from './backend-options.ts';
 import type { Channel } from './channel.ts';
-import { METHOD_NOT_FOUND } from './codes.ts';
 import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
+import { ownAnswer } from './legacy-messages.ts';
 import type { ProbedChannel } from './probed-channel.ts';
 import type { ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport } from './verdict.ts';
@@ -144,14 +143,8 @@ function readInitialized(
   }
 }
 
-/** Answers every server request during a probe: a ping with success, anything else with an error. */
+/** Answers every server request during a probe. */
 export function answerKindly(channel: Channel, message: Notification | Request): void {
-  if (message.kind !== 'request') return;
-  const { raw } = message.id;
-  const answer =
-    message.method === 'ping'
-      ? resultBytes(raw, '{}')
-      : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
   // Only the backend cares whether this arrives. The probe itself notices a lost channel.
-  channel.post(answer, {}).catch(() => undefined);
+  if (message.kind === 'request') channel.post(ownAnswer(message), {}).catch(() => undefined);
 }

@@ -13,9 +13,10 @@ import { failureOfError, failureOfStatus } from './verdict.ts';
 export class OneWayPost extends PooledRequest {
   /** Resolves when the backend accepted it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
+  /** Undefined where the backend has not responded. */
+  status: number | undefined;
   #resolve: () => void = () => undefined;
   #reject: (failure: Failure) => void = () => undefined;
-  #status: number | undefined;
 
   /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
@@ -32,18 +33,13 @@ export class OneWayPost extends PooledRequest {
     });
   }
 
-  /** Undefined where the backend has not responded. */
-  get status(): number | undefined {
-    return this.#status;
-  }
-
   abort(failure: Failure): void {
     this.#reject(failure);
     this.disconnect();
   }
 
   protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
-    this.#status = status;
+    this.status = status;
     if (status < 300) this.#resolve();
     else this.#reject(failureOfStatus(status, true));
     // Some servers answer a notification with a stream that stays empty.
