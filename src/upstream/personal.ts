@@ -80,27 +80,25 @@ export class PersonalBackend implements Backend {
   }
 
   ownOf(principal: Principal): Backend {
-    const { clock } = this.#options;
-    const existing = this.#own.get(principal.key);
-    if (existing !== undefined) {
-      this.#byUse.add(existing);
-      existing.usedAt = clock.now();
-      existing.principal = principal;
-      this.#latest = existing.backend;
-      return existing.backend;
-    }
+    const own = this.#own.get(principal.key) ?? this.#create(principal);
+    this.#byUse.add(own);
+    own.usedAt = this.#options.clock.now();
+    own.principal = principal;
+    this.#latest = own.backend;
+    return own.backend;
+  }
+
+  #create(principal: Principal): Own {
     if (this.#closed !== undefined) throw outOfService();
     this.#makeRoom();
     const backend = this.#options.open(() => own.principal);
-    const own: Own = { key: principal.key, backend, principal, usedAt: clock.now() };
+    const own: Own = { key: principal.key, backend, principal, usedAt: 0 };
     backend.onChange((state) => {
       if (state.state === 'ready') this.#learn(state.discovery);
       if (state.state === 'refused') this.#options.notes.refused(state.failure);
     });
     this.#own.set(principal.key, own);
-    this.#byUse.add(own);
-    this.#latest = backend;
-    return backend;
+    return own;
   }
 
   /** Probes again: credentials that were refused may be accepted now. */
