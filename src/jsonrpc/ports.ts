@@ -47,9 +47,7 @@ export interface RpcOutgoing {
 }
 
 /** Exactly one of these methods is called, once, and not before `send` has returned. None is called after `cancel`. */
-export interface RpcSink {
-  answered(status: number, body: Uint8Array): void;
-  taken(status: TakenStatus): void;
+export interface RpcSink extends Pick<RpcReply, 'answered' | 'taken'> {
   failed(failure: Failure): void;
 }
 

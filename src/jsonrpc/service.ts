@@ -55,7 +55,7 @@ export class HttpRpcService implements RpcService {
       limits,
       backoff: new Backoff(limits, random),
       clock,
-      look: () => this.#look(clock, limits.probeMs),
+      look: () => void this.#look(clock, limits.probeMs),
       turned: (down) => {
         this.#down = down;
         options.turned(down);

@@ -1,13 +1,11 @@
 /** One POST to a JSON-RPC service, whose response is one JSON document. Settles once, whatever the service does. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Failure } from '../errors/failure.ts';
-import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Deadlines, ExceededLimit, TimedCall } from '../upstream/deadlines.ts';
 import type { HealthReporter } from '../upstream/health.ts';
 import { BoundedBody } from '../upstream/http/body.ts';
-import { closedByUs } from '../upstream/http/context.ts';
 import type { BoundedPool } from '../upstream/http/pool.ts';
+import { type Controller, PooledRequest } from '../upstream/http/presented.ts';
 import { failureOfError, failureOfStatus } from '../upstream/http/verdict.ts';
 import type { Slots, SlotWaiter, Ticket } from '../upstream/slots.ts';
 import { isRpcAnswer } from '../wire/rpc.ts';
@@ -27,8 +25,6 @@ export interface RpcServiceParts {
   over(request: RpcRequest): void;
 }
 
-/** How much of an unwanted body is still read, so that the connection can be kept. */
-const REST_BYTES = 64 * 1024;
 /**
  * For how long an unwanted body is read: it is on its way already. A service that never ends it would otherwise hold
  * one connection after the other.
@@ -43,12 +39,9 @@ const jsonType = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
  */
 const aboutUs: readonly number[] = [401, 407];
 
-export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher.DispatchHandler {
-  previous: ListMember | undefined = undefined;
-  next: ListMember | undefined = undefined;
-  list: LinkedList<ListMember> | undefined = undefined;
-  startedAt: number;
-  heardAt: number;
+export class RpcRequest extends PooledRequest implements RpcSending, TimedCall, SlotWaiter {
+  startedAt = Number.POSITIVE_INFINITY;
+  heardAt = Number.POSITIVE_INFINITY;
   heard = false;
   readonly asking = 0;
   askingMs = 0;
@@ -61,18 +54,14 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
   #ticket: Ticket | undefined;
   #hasSlot = false;
   #settled = false;
-  #isConnected = false;
-  #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #body: BoundedBody | undefined;
-  #restBytes = 0;
 
   constructor(context: RpcServiceParts, outgoing: RpcOutgoing, sink: RpcSink) {
+    super(context.pool);
     this.#context = context;
     this.#outgoing = outgoing;
     this.#sink = sink;
-    this.startedAt = context.deadlines.clock.now();
-    this.heardAt = this.startedAt;
   }
 
   /** `holder`: the principal that the request counts for in the queue. */
@@ -81,15 +70,18 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     const refusal = health.refusal();
     // Fail asynchronously: the caller must get the object to call `cancel` on first.
     if (refusal !== undefined) queueMicrotask(() => this.fail(refusal));
-    else if (slots.enter()) this.#dispatch();
+    else if (slots.enter()) this.admitted();
     else this.#ticket = slots.wait(holder, this);
   }
 
   admitted(): void {
+    const { path, deadlines, headers } = this.#context;
     this.#ticket = undefined;
-    this.startedAt = this.#context.deadlines.clock.now();
+    this.#hasSlot = true;
+    this.startedAt = deadlines.clock.now();
     this.heardAt = this.startedAt;
-    this.#dispatch();
+    deadlines.watch(this);
+    this.dispatch({ method: 'POST', path, headers: headers(), body: this.#outgoing.bytes });
   }
 
   refused(failure: Failure): void {
@@ -97,28 +89,15 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.fail(failure);
   }
 
-  #dispatch(): void {
-    const { pool, path, deadlines, headers } = this.#context;
-    this.#hasSlot = true;
-    deadlines.watch(this);
-    this.#isConnected = true;
-    try {
-      pool.dispatch({ method: 'POST', path, headers: headers(), body: this.#outgoing.bytes }, this);
-    } catch (cause) {
-      this.#isConnected = false;
-      queueMicrotask(() => this.fail(failureOfError(cause)));
-    }
-  }
-
   cancel(): void {
     this.#settle();
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 
   /** Reports the failure, unless the request is settled, and ends the request. */
   fail(failure: Failure): void {
     if (this.#settle()) this.#sink.failed(failure);
-    this.#controller?.abort(closedByUs);
+    this.disconnect();
   }
 
   timedOut(limit: ExceededLimit): void {
@@ -126,13 +105,8 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     this.fail(new Failure('backend_timeout'));
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#settled) controller.abort(closedByUs);
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#settled) return;
+  protected override responded(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#settled) return;
     this.#alive();
     this.#context.health.reached();
     this.#status = status;
@@ -142,40 +116,37 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
       if (mayAnswer) this.#gather(headers);
       else this.fail(failureOfStatus(status, false));
     } else if (this.#outgoing.expects === 'nothing') {
-      if (!this.#settle()) return;
+      this.#settle();
       this.#awaitRest();
       this.#sink.taken(status === 202 ? 202 : 204);
     } else if (isJson) this.#gather(headers);
     else this.#invalid(`content type ${String(headers['content-type'])}`);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  protected override received(chunk: Buffer): void {
     if (this.#settled) {
-      this.#restBytes += chunk.byteLength;
-      if (this.#restBytes > REST_BYTES) controller.abort(closedByUs);
+      this.discard(this.controller, chunk);
       return;
     }
     this.#alive();
     if (this.#body?.add(chunk) === false) this.fail(new Failure('backend_too_large'));
   }
 
-  onResponseEnd(): void {
-    this.#disconnected();
+  protected override ended(error: Error | undefined): void {
+    this.#context.deadlines.remove(this);
     if (this.#settled) return;
+    if (error !== undefined) {
+      const failure = failureOfError(error);
+      if (!this.heard) this.#context.health.unreached(failure, this.startedAt);
+      this.fail(failure);
+      return;
+    }
     const bytes = this.#body?.take() ?? new Uint8Array();
     if (isRpcAnswer(bytes, this.#outgoing.expects === 'many')) {
-      if (this.#settle()) this.#sink.answered(this.#status, bytes);
+      this.#settle();
+      this.#sink.answered(this.#status, bytes);
     } else if (this.#status >= 300) this.fail(failureOfStatus(this.#status, false));
     else this.#invalid('no JSON-RPC response in the body');
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#disconnected();
-    if (this.#settled) return;
-    const failure = failureOfError(error);
-    if (!this.heard) this.#context.health.unreached(failure, this.startedAt);
-    // undici may report the error before `dispatch` returns.
-    queueMicrotask(() => this.fail(failure));
   }
 
   #awaitRest(): void {
@@ -211,13 +182,5 @@ export class RpcRequest implements RpcSending, TimedCall, SlotWaiter, Dispatcher
     if (this.#ticket !== undefined) slots.withdraw(this.#ticket);
     if (this.#hasSlot) slots.leave();
     return true;
-  }
-
-  #disconnected(): void {
-    this.#controller = undefined;
-    if (!this.#isConnected) return;
-    this.#isConnected = false;
-    this.#context.deadlines.remove(this);
-    this.#context.pool.done();
   }
 }

@@ -1,4 +1,5 @@
 /** What a backend is created from: how it is reached, its limits, and what it shares with others. */
+import type { Limits } from '../config/limits.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { Backoff } from './backoff.ts';
@@ -6,7 +7,8 @@ import type { Behind } from './behind.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
 import type { DeadlineLimits, TimerClock } from './deadlines.ts';
 import type { HealthLimits } from './health.ts';
-import type { LegacyLimits } from './legacy.ts';
+import type { LegacyOptions } from './legacy.ts';
+import type { ProbeOptions } from './probe-connection.ts';
 import type { ProbeSlots } from './probe-slots.ts';
 import type { Slots } from './slots.ts';
 import type { Transport } from './verdict.ts';
@@ -29,14 +31,11 @@ export interface Connector extends TransportWay {
   close(): Promise<void>;
 }
 
-export interface BackendLimits extends DeadlineLimits, LegacyLimits, HealthLimits {
-  readonly probeMs: number;
-  readonly probeAgeMs: number;
-  readonly legacyHalfMs: number;
-  readonly slowStartMs: number;
-  readonly restartMaxMs: number;
-  readonly changesMs: number;
-}
+type BackendLimits = DeadlineLimits &
+  HealthLimits &
+  LegacyOptions['limits'] &
+  ProbeOptions['limits'] &
+  Pick<Limits, 'probeAgeMs' | 'slowStartMs' | 'changesMs'>;
 
 export interface BackendOptions {
   readonly name: string;

@@ -47,28 +47,20 @@ export class LiveBackend implements Backend {
   constructor(options: BackendOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#status = new BackendStatus({ state: 'starting' }, options.notes);
-    this.health = new HealthMonitor({
-      limits: options.limits,
-      backoff: options.backoff,
-      clock: options.clock,
-      look: () =>
-        this.#look().then(
-          () => undefined,
-          () => undefined,
-        ),
-      turned: (down) => this.#turned(down),
-    });
+    const { limits, backoff, clock, notes } = options;
+    this.#status = new BackendStatus({ state: 'starting' }, notes);
+    const look = () => void this.#look().catch(() => undefined);
+    this.health = new HealthMonitor({ limits, backoff, clock, look, turned: (down) => this.#turned(down) });
     this.#half = new LegacyHalf({
       ask: () => probeLegacyHalf(options),
       found: () => this.#foundHalf(),
-      clock: options.clock,
-      pauseMs: options.limits.restartMaxMs,
+      clock,
+      pauseMs: limits.restartMaxMs,
     });
     this.#sessions = new BackendSessions(options, this);
     options.behind?.attach({
       // While the backend is down, the health monitor probes it already.
-      look: () => (this.health.isDown ? undefined : void this.#look().catch(() => undefined)),
+      look: () => (this.health.isDown ? undefined : look()),
       suspect: () => this.health.suspected(),
     });
   }
@@ -99,6 +91,7 @@ export class LiveBackend implements Backend {
     return this.#sessions.isIdle;
   }
 
+  /** How many listeners its changes have. */
   get hearers(): number {
     return this.#status.hearers;
   }
@@ -190,7 +183,8 @@ export class LiveBackend implements Backend {
       const { discovery, way } = await (behind === undefined ? find() : behind.during(find));
       if (this.#closed !== undefined) throw outOfService();
       this.#learn(discovery, way);
-      this.#seekHalf();
+      // Over HTTP one more `initialize` is cheap. It also corrects a slow start that looked like a refusal.
+      if (this.#options.connector.transport === 'http') void this.#half.seek();
       return discovery;
     } catch (cause) {
       const failure = asFailure(cause);
@@ -231,11 +225,6 @@ export class LiveBackend implements Backend {
     this.#half.probed(half === 'unknown' && this.#options.single === true ? 'absent' : half);
     if (probed.session !== undefined) this.#sessions.keepWarm(probed.session, probed.discovery);
     return probed;
-  }
-
-  /** Over HTTP one more `initialize` is cheap. It also corrects a slow start that looked like a refusal. */
-  #seekHalf(): void {
-    if (this.#options.connector.transport === 'http') void this.#half.seek();
   }
 
   #foundHalf(): void {

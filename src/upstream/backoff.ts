@@ -2,10 +2,9 @@
  * Backoff for a failed backend: the pause doubles each time, within bounds and with jitter. Each backend has one
  * instance. Process starts and probes share it, so both keep to the same pauses.
  */
-export interface BackoffLimits {
-  readonly restartMinMs: number;
-  readonly restartMaxMs: number;
-}
+import type { Limits } from '../config/limits.ts';
+
+type BackoffLimits = Pick<Limits, 'restartMinMs' | 'restartMaxMs'>;
 
 /** A process that ends sooner than this, without having answered anything, counts as a failed start. */
 export const STEADY_MS = 10_000;

@@ -3,8 +3,8 @@
  * back to this gateway, directly or through others, is down until it reports otherwise. Gateways learn of each other by
  * probing, so a loop is found after at most as many probes as it has gateways.
  */
-import { Failure, failures } from '../errors/failure.ts';
 import { type GatewayRoute, leadsBack, readRoutes } from '../wire/via.ts';
+import { type FailureKind, failureOfKind } from './as-failure.ts';
 import type { TimerClock } from './deadlines.ts';
 
 export interface BehindOptions {
@@ -80,7 +80,7 @@ export class Behind {
   #looked(): void {
     if (!this.#wasTold) this.#told = [];
     this.#lookLater();
-    if (this.#leadsBack) throw leadsBackFailure();
+    if (this.#leadsBack) throw failureOfKind('backend_unavailable', ledBack);
   }
 
   #lookLater(): void {
@@ -91,9 +91,7 @@ export class Behind {
   }
 }
 
-function leadsBackFailure(): Failure {
-  return new Failure('backend_unavailable', {
-    message: `${failures.backend_unavailable.message}: it leads back to this gateway`,
-    cure: 'a gateway behind it has this gateway as a backend: remove one of them from the config of the other',
-  });
-}
+const ledBack: FailureKind = {
+  why: 'it leads back to this gateway',
+  cure: 'a gateway behind it has this gateway as a backend: remove one of them from the config of the other',
+};

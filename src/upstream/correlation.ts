@@ -1,9 +1,9 @@
 /** Requests on a channel that all requests share: matches each response to its request by id. */
 import { Failure } from '../errors/failure.ts';
 import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
-import type { Id, Notification, Request, Response } from '../wire/message.ts';
+import type { Id, Message, Notification, Request, Response } from '../wire/message.ts';
 import { idIn } from '../wire/values.ts';
-import type { ChannelNotes, HttpFacts, Pending, RequestSink } from './channel.ts';
+import type { ChannelNotes, ChannelSink, HttpFacts, Pending, RequestSink } from './channel.ts';
 import { excerpt } from './incoming.ts';
 import type { Reception } from './reception.ts';
 
@@ -83,7 +83,7 @@ export class Correlation {
    * the backend may have sent it before it got the cancellation
    * (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#timing-considerations).
    */
-  answer(message: Response): Reception {
+  #answer(message: Response): Reception {
     const key = message.id?.key ?? '';
     const waiting = this.#find(key);
     if (waiting !== undefined && this.take(waiting)) {
@@ -94,8 +94,10 @@ export class Correlation {
     return this.#abandoned.delete(key) ? 'answer' : 'none';
   }
 
-  /** Corrects the sink's verdict on a message: progress of an abandoned request is `late`. */
-  received(message: Notification | Request, reception: Reception): Reception {
+  /** A response goes to its request, anything else to the sink. Progress of an abandoned request is `late`. */
+  receive(message: Message, sink: ChannelSink): Reception {
+    if (message.kind === 'result' || message.kind === 'error') return this.#answer(message);
+    const reception = sink.stray(message);
     return reception === 'none' && this.#isLate(message) ? 'late' : reception;
   }
 

@@ -8,7 +8,7 @@ import { VIA, writeVia } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, TransportWay } from './backend-options.ts';
 import { Backoff } from './backoff.ts';
-import { Behind } from './behind.ts';
+import { Behind, type BehindOptions } from './behind.ts';
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { FloodBudget } from './flood-meter.ts';
@@ -34,12 +34,7 @@ export interface CreateOptions {
   /** Credentials for an HTTP backend beside its configured headers, and whose they are. Absent: none. */
   readonly presented?: PresentedTo;
   /** The ids of this gateway and of the gateways that started it, for the header on its HTTP requests. */
-  readonly via?: {
-    readonly own: string;
-    readonly outer: readonly string[];
-    /** Whether a gateway has called this one. */
-    readonly hasMet: (id: string) => boolean;
-  };
+  readonly via?: Pick<BehindOptions, 'own' | 'outer' | 'hasMet'>;
   /** Given to every process beside its configured environment. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Paces the first probes of all backends. */

@@ -3,21 +3,17 @@
  * cost more than the call's other bookkeeping, and a quarter of a second more makes no difference to a limit of
  * seconds.
  */
+import type { Limits } from '../config/limits.ts';
 import type { Clock as FullClock } from '../exchange/clock.ts';
 import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 
 export type TimerClock = Pick<FullClock, 'now' | 'after'>;
 
-export interface DeadlineLimits {
-  /** Until the first byte of a response. */
-  readonly firstByteMs: number;
-  /** Since the last message for the call. Progress counts. */
-  readonly idleMs: number;
-  /**
-   * In total, except while server requests wait for the client, which have their own limits. Nothing else extends it.
-   */
-  readonly totalMs: number;
-}
+/**
+ * `idleMs` counts since the last message for the call, progress included. `totalMs` counts all time, except while
+ * server requests wait for the client, which have their own limits. Nothing else extends it.
+ */
+export type DeadlineLimits = Pick<Limits, 'firstByteMs' | 'idleMs' | 'totalMs'>;
 
 export type ExceededLimit = keyof DeadlineLimits;
 

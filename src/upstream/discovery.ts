@@ -3,14 +3,8 @@ import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
-import { valueAt } from '../wire/values.ts';
+import { isObject, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A `DiscoverResult`, recognised by its shape: a legacy server may answer an unknown method with anything. */
 export interface DiscoverAnswer {

@@ -3,19 +3,11 @@
  * ends; after several such periods in a row the backend is ended. Otherwise one backend could occupy the whole event
  * loop and starve all others.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Clock } from '../exchange/clock.ts';
+import type { TimerClock } from './deadlines.ts';
 
-export interface FloodLimits {
-  /** The budget of one period. */
-  readonly unsolicitedMessages: number;
-  /** The length of a period. */
-  readonly unsolicitedMs: number;
-  /** Periods in a row over the budget until the backend is ended. */
-  readonly unsolicitedPeriods: number;
-}
-
-export type FloodClock = Pick<Clock, 'now' | 'after'>;
+type FloodLimits = Pick<Limits, 'unsolicitedMessages' | 'unsolicitedMs' | 'unsolicitedPeriods'>;
 
 /**
  * The budget of all pipes and streams of a backend together, in budgets of one: 20,000 messages a second by default.
@@ -75,7 +67,7 @@ const CALL_BUDGETS = 10;
 export class FloodMeter {
   readonly #budget: FloodBudget;
   readonly #limits: FloodLimits;
-  readonly #clock: FloodClock;
+  readonly #clock: TimerClock;
   readonly #valve: Valve;
   /** Counted in this period, in messages. */
   #unsolicited = 0;
@@ -86,7 +78,7 @@ export class FloodMeter {
   #isStopped = false;
   #cancelResume: (() => void) | undefined;
 
-  constructor(budget: FloodBudget, clock: FloodClock, valve: Valve) {
+  constructor(budget: FloodBudget, clock: TimerClock, valve: Valve) {
     this.#budget = budget;
     this.#limits = budget.limits;
     this.#clock = clock;

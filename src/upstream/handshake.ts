@@ -1,4 +1,5 @@
 /** `initialize`: opens a legacy session, for a client or for a probe. */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
@@ -7,8 +8,9 @@ import type { Notification, Request } from '../wire/message.ts';
 import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { VIA, writeVia } from '../wire/via.ts';
+import { type FailureKind, failureOfKind } from './as-failure.ts';
+import type { BackendOptions } from './backend-options.ts';
 import type { Channel } from './channel.ts';
-import type { TimerClock } from './deadlines.ts';
 import { readInitialize } from './discovery.ts';
 import { capabilitiesText, type Ids, keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
@@ -68,13 +70,9 @@ export function askInitialize(
 }
 
 /** What a session for a client needs. */
-export interface AgreementOptions {
-  readonly clock: TimerClock;
-  readonly limits: { readonly firstByteMs: number };
-  /** The gateway's own `Implementation` (raw), for clients that do not identify themselves. */
-  readonly self: Raw;
-  /** Revisions that may be used. Absent: all. */
-  readonly revisions?: readonly Revision[] | undefined;
+export interface AgreementOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions'> {
+  /** `firstByteMs` limits `initialize`: the process may have to be unpacked first. */
+  readonly limits: Pick<Limits, 'firstByteMs'>;
   readonly health: HealthReporter;
 }
 
@@ -103,13 +101,13 @@ export async function agreeFor(
 /** Reports whether the backend could be reached. An HTTP refusal reports nothing: the cause may be on our side. */
 function reportHealth(answer: ProbeAnswer, began: number, health: HealthReporter): void {
   if (answer.kind === 'answered') health.reached();
-  else if (answer.kind === 'silent') health.unreached(unanswered(), began);
+  else if (answer.kind === 'silent') health.unreached(failureOfKind('backend_timeout', unanswered), began);
   else if (answer.http === undefined) health.unreached(answer.failure, began);
 }
 
 /** Throws a Failure where no session was established. */
 export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[]): Agreement {
-  if (answer.kind === 'silent') throw unanswered();
+  if (answer.kind === 'silent') throw failureOfKind('backend_timeout', unanswered);
   if (answer.kind === 'failed') throw answer.failure;
   const { message, http } = answer;
   if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
@@ -118,14 +116,12 @@ export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[])
   return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
 }
 
-function unanswered(): Failure {
-  return new Failure('backend_timeout', {
-    message: 'Backend timed out: it did not answer initialize',
-    cure:
-      'check that it supports MCP over stdio: some servers need an option such as `--stdio`; ' +
-      'for a slow server, raise `limits.initializeMs`',
-  });
-}
+const unanswered: FailureKind = {
+  why: 'it did not answer initialize',
+  cure:
+    'check that it supports MCP over stdio: some servers need an option such as `--stdio`; ' +
+    'for a slow server, raise `limits.initializeMs`',
+};
 
 function refused(bytes: Uint8Array, text: { start: number; end: number } | undefined): Failure {
   const cause = text && stringAt(bytes, text);

@@ -5,20 +5,23 @@
 import type { Failure } from '../errors/failure.ts';
 import type { Backoff } from './backoff.ts';
 import type { TimerClock } from './deadlines.ts';
-import { Health, type HealthLimits, type HealthPhase, type HealthReporter } from './health.ts';
+import { Health, type HealthLimits, type HealthPhase } from './health.ts';
 
 export interface HealthMonitorOptions {
   readonly limits: HealthLimits;
   readonly backoff: Backoff;
   readonly clock: TimerClock;
-  /** Probes the backend and reports by `found` or `lookFailed`. Joins a probe that is running; never rejects. */
-  look(): Promise<void>;
+  /** Probes the backend and reports by `found` or `lookFailed`. Joins a probe that is running; never throws. */
+  look(): void;
   /** The backend went down, or is down for a different reason. Undefined: it is no longer down. */
   turned(down: Failure | undefined): void;
 }
 
-export class HealthMonitor implements HealthReporter {
-  /** A field, because it is read several times for every call. */
+export class HealthMonitor {
+  /**
+   * While it is `closed`, `refusal` returns nothing and `reached` does nothing: callers skip both. A field, because it
+   * is read several times for every call.
+   */
   phase: HealthPhase = 'closed';
   readonly #options: HealthMonitorOptions;
   readonly #health: Health;
@@ -36,22 +39,26 @@ export class HealthMonitor implements HealthReporter {
     return this.#health.down !== undefined;
   }
 
+  /** Why nothing may be sent now. */
   refusal(): Failure | undefined {
     return this.#health.refusal(this.#options.clock.now());
   }
 
+  /** The backend answered, with anything. */
   reached(): void {
     if (this.phase === 'closed') return;
     this.#health.reached();
     this.#follow();
   }
 
+  /** The backend could not be reached. `began`: when the attempt started, where several may run at once. */
   unreached(failure: Failure, began?: number): void {
     const now = this.#options.clock.now();
     this.#health.unreached(failure, began ?? now, now);
     this.#follow();
   }
 
+  /** The backend took a request and sent nothing until the time limit. The tool alone may be the cause. */
   suspected(): void {
     this.#health.suspected(this.#options.clock.now());
     this.#follow();
@@ -97,7 +104,7 @@ export class HealthMonitor implements HealthReporter {
       this.#armedFor = undefined;
       this.#stopTimer = undefined;
       this.looking();
-      void this.#options.look();
+      this.#options.look();
     });
   }
 

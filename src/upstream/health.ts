@@ -16,13 +16,12 @@
  *
  * A slow tool is at most a suspicion, and an error response counts as reached.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure, type FailureDetail, isAboutCredentials } from '../errors/failure.ts';
 import type { Backoff } from './backoff.ts';
+import type { HealthMonitor } from './health-monitor.ts';
 
-export interface HealthLimits {
-  /** Consecutive failed attempts until the backend is down. */
-  readonly downAfter: number;
-}
+export type HealthLimits = Pick<Limits, 'downAfter'>;
 
 export type HealthPhase = 'closed' | 'doubtful' | 'open' | 'half-open';
 
@@ -55,18 +54,7 @@ export function leftAlone(failure: Failure | undefined, retryAfterMs: number): L
 }
 
 /** Callers of a backend report here what became of each attempt. */
-export interface HealthReporter {
-  /** While it is `closed`, `refusal` returns nothing and `reached` does nothing: callers skip both. */
-  readonly phase: HealthPhase;
-  /** Why nothing may be sent now. */
-  refusal(): Failure | undefined;
-  /** The backend answered, with anything. */
-  reached(): void;
-  /** The backend could not be reached. `began`: when the attempt started, where several may run at once. */
-  unreached(failure: Failure, began?: number): void;
-  /** The backend took a request and sent nothing until the time limit. The tool alone may be the cause. */
-  suspected(): void;
-}
+export type HealthReporter = Pick<HealthMonitor, 'phase' | 'refusal' | 'reached' | 'unreached' | 'suspected'>;
 
 export class Health {
   readonly #limits: HealthLimits;
@@ -146,18 +134,11 @@ export class Health {
   }
 
   lookFailed(failure: Failure, now: number): void {
-    if (!saysNothing(failure)) this.#open(failure, now);
-    else if (this.#phase !== 'closed') this.#later(now);
-  }
-
-  #open(failure: Failure, now: number): void {
-    this.#failure = failure;
-    this.#phase = 'open';
-    this.#later(now);
-  }
-
-  #later(now: number): void {
-    if (this.#phase === 'half-open') this.#phase = 'open';
+    if (!saysNothing(failure)) {
+      this.#failure = failure;
+      this.#phase = 'open';
+    } else if (this.#phase === 'closed') return;
+    else if (this.#phase === 'half-open') this.#phase = 'open';
     this.#backoff.failed(now);
     this.#dueAt = now + this.#backoff.leftMs(now);
   }

@@ -27,7 +27,7 @@ export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
 
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'result') {
-      if (this.request.row.action === 'subscribe') this.host.done(this.request);
+      if (this.request.row.action === 'subscribe') this.host.standalone.subscribed(this.request);
       return { kind: 'result', message, vocabulary: 'legacy' };
     }
     // Some servers answer an unknown method with 404.

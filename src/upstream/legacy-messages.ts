@@ -34,11 +34,10 @@ export class LegacyMessages {
     this.#session = session;
     this.#sink = sink;
     this.#relay = relay;
-    const send = (answer: Uint8Array) => this.#send(answer);
     this.asks = new OpenServerRequests({
       asksPerSession,
       notes: session.notes,
-      send,
+      send: (answer) => this.#send(answer),
       orphaned: (ask) => sink.ask(ask),
     });
   }
@@ -84,18 +83,13 @@ export class LegacyMessages {
 
   /** A server request on the stream of `call`, or on no call's stream. */
   asked(message: Request, call: LegacyCall | undefined): Reception {
-    const { raw } = message.id;
-    if (message.method === 'ping') {
-      this.#send(resultBytes(raw, '{}'));
-      return 'none';
-    }
     const row = methodRow(message.method);
     if (row?.action !== 'ask') {
-      this.#send(errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' }));
+      this.#send(ownAnswer(message));
       return 'none';
     }
     const failure = refusedQuestion(message);
-    if (failure !== undefined) this.#send(failureBytes(failure, 'legacy', raw));
+    if (failure !== undefined) this.#send(failureBytes(failure, 'legacy', message.id.raw));
     else {
       const askers = call === undefined ? this.#askers() : [call];
       if (call === undefined && askers.length > 0) this.asksElsewhere = true;
@@ -127,6 +121,12 @@ export class LegacyMessages {
   #askers(): readonly LegacyCall[] {
     return this.#session.deadlines.members().filter(({ request }) => request.row.mayAsk === true);
   }
+}
+
+/** The gateway's own answer to a request that no client gets: a ping succeeds, anything else is an error. */
+export function ownAnswer({ id, method }: Request): Uint8Array {
+  if (method === 'ping') return resultBytes(id.raw, '{}');
+  return errorBytes(id.raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
 }
 
 /** Why a server request cannot be judged: it is ambiguous, or too large to be read. */

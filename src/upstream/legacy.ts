@@ -3,6 +3,7 @@
  * that look the same to the backend. It also receives the session's own traffic: server requests and notifications
  * outside of any call.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Discovery, Hearing, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
@@ -12,6 +13,7 @@ import { forwarded, notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { era } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
+import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type Ids, legacyRequest } from './envelope.ts';
@@ -26,22 +28,12 @@ import { pingSession } from './session-ping.ts';
 import type { Slots } from './slots.ts';
 import { type ListRelay, Standalone } from './standalone-state.ts';
 
-export interface LegacyLimits {
-  /** Time limit of `initialize`: the process may have to be unpacked first. */
-  readonly firstByteMs: number;
-  /** Limit of open server requests. */
-  readonly asksPerSession: number;
-}
-
-export interface LegacyOptions extends AgreementOptions {
+export interface LegacyOptions extends AgreementOptions, Pick<BackendOptions, 'notes' | 'since'> {
   /** The session's own: they are its running calls. */
   readonly deadlines: Deadlines<LegacyCall>;
-  readonly limits: LegacyLimits;
-  readonly notes: BackendNotes;
+  readonly limits: Pick<Limits, 'firstByteMs' | 'asksPerSession'>;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
-  /** Generation of the config that created the backend. Permits of older generations are refused. */
-  readonly since?: number | undefined;
   /** The session is closed or lost, and its channel is closed. */
   ended(upstream: LegacyUpstreamSession): void;
 }
@@ -62,7 +54,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly #options: LegacyOptions;
   readonly #since: number;
   readonly #sink: UpstreamSessionSink;
-  readonly #standalone: Standalone;
+  readonly standalone: Standalone;
   #agreement: Agreement | undefined;
   /** Calls wait while `initialized` is being sent: over HTTP a call could overtake it. */
   #initializing: Promise<void> | undefined;
@@ -116,7 +108,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.health = options.health;
     this.slots = options.slots;
     this.messages = new LegacyMessages(this, sink, options.relay, options.limits.asksPerSession);
-    this.#standalone = new Standalone(this, sink, options.relay);
+    this.standalone = new Standalone(this, sink, options.relay);
   }
 
   get discovery(): Discovery {
@@ -129,7 +121,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   get hearing(): Hearing {
-    return this.#standalone.hearing;
+    return this.standalone.hearing;
   }
 
   whenHeard(): Promise<void> {
@@ -168,14 +160,14 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     // The backend must get `initialized` before anything else, whatever the client does.
     if (this.#initializing === undefined) this.begin();
     const mayAsk = request.row.mayAsk === true && mayBeAsked(request.client.capabilities);
-    if (this.#isInitialized && (!mayAsk || this.#standalone.opening === undefined)) this.#start(call);
+    if (this.#isInitialized && (!mayAsk || this.standalone.opening === undefined)) this.#start(call);
     else void this.#ready(mayAsk).then(() => this.#start(call));
     return call;
   }
 
   async #ready(mayAsk: boolean): Promise<void> {
     await this.#initializing;
-    if (mayAsk) await this.#standalone.opening;
+    if (mayAsk) await this.standalone.opening;
   }
 
   #start(call: LegacyCall): void {
@@ -226,7 +218,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   /** Fails everything that is open, and sends nothing from here on. */
   #finish(failure: Failure): void {
     this.messages.asks.close();
-    this.#standalone.close();
+    this.standalone.close();
     for (const call of this.deadlines.members()) call.fail(failure);
     this.deadlines.close();
     this.#over ??= failure;
@@ -248,10 +240,6 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
       else this.notes.odd('not_taken', what, cause);
       return false;
     }
-  }
-
-  done(request: CallRequest): void {
-    this.#standalone.subscribed(request);
   }
 
   askerEnded(call: RunningCall, how: CallEnding): void {
@@ -304,6 +292,6 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     const taken = await this.#deliver(initialized, 'notifications/initialized');
     this.#isInitialized = true;
     if (!taken || this.#over !== undefined) return;
-    this.#standalone.open(this.#options.clock);
+    this.standalone.open(this.#options.clock);
   }
 }

@@ -14,12 +14,11 @@ import { changedList, type ListKind, listKinds } from '../wire/subscription-filt
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { revisionFor } from './handshake.ts';
+import type { LegacyUpstreamSession } from './legacy.ts';
+import { closeWhenOpen, silent } from './pooled-sessions.ts';
 
 /** An upstream session whose process serves lists. */
-export interface ListUpstreamSession extends UpstreamSession {
-  readonly isIdle: boolean;
-  keepWhile(wanted: () => boolean): void;
-}
+type ListUpstreamSession = UpstreamSession & Pick<LegacyUpstreamSession, 'isIdle' | 'keepWhile'>;
 
 export interface ListProcessesOptions {
   /** Initializes a process as the gateway, with the client's capabilities. Rejects with a Failure. */
@@ -118,7 +117,7 @@ export class LiveListProcesses implements ListProcesses {
     this.#stands(key, running, upstream);
     if (before === undefined) return;
     // The backend's discovery has changed.
-    close(before);
+    closeWhenOpen(before);
     this.#changed(key, listKinds);
   }
 
@@ -140,7 +139,7 @@ export class LiveListProcesses implements ListProcesses {
   }
 
   close(): void {
-    for (const running of this.#running.values()) close(running);
+    for (const running of this.#running.values()) closeWhenOpen(running);
     this.#running.clear();
   }
 
@@ -151,11 +150,11 @@ export class LiveListProcesses implements ListProcesses {
 
   #sink(key: string, own: () => Running | undefined): UpstreamSessionSink {
     return {
+      ...silent,
       notify: (said: Notification) => {
         const kind = changedList(said.method);
         if (kind !== undefined) this.#changed(key, [kind]);
       },
-      ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),
       lost: () => {
         const running = own();
         if (running === undefined || !this.#drop(key, running)) return;
@@ -186,7 +185,7 @@ export class LiveListProcesses implements ListProcesses {
 
   #end(key: string, running: Running): void {
     this.#running.delete(key);
-    close(running);
+    closeWhenOpen(running);
     // Changes that the process would have announced are lost from here on.
     this.#changed(key, listKinds, false);
   }
@@ -205,13 +204,6 @@ export class LiveListProcesses implements ListProcesses {
       this.#options.notes.odd('fault', 'a change of a list', cause);
     }
   }
-}
-
-function close({ opening }: Running): void {
-  opening.then(
-    (upstream) => upstream.close(),
-    () => undefined,
-  );
 }
 
 function isSame(a: Discovery | undefined, b: Discovery): boolean {

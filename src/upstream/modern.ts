@@ -12,6 +12,7 @@ import { mirroredHeaders } from '../wire/mirror.ts';
 import { idAt, idIn, member, stringAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 import { asFailure } from './as-failure.ts';
+import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink, HttpFacts } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
@@ -30,17 +31,14 @@ const TEARDOWN_MS = 5000;
 
 const noHeaders: Readonly<Record<string, string>> = {};
 
-export interface ModernOptions {
+export interface ModernOptions extends Pick<BackendOptions, 'notes' | 'since'> {
   readonly channel: Channel;
   readonly ids: Ids;
   readonly discovery: Discovery;
   /** The session's own: they are its running calls. */
   readonly deadlines: Deadlines<RunningCall>;
-  readonly notes: BackendNotes;
   readonly health: HealthReporter;
   readonly slots?: Slots | undefined;
-  /** Generation of the config that created the backend. Permits of older generations are refused. */
-  readonly since?: number | undefined;
   /** The backend no longer behaves as it was discovered. */
   doubt(): void;
 }
@@ -57,8 +55,8 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly channel: Channel;
   readonly slots: Slots | undefined;
   readonly ids: Ids;
+  readonly doubt: () => void;
   readonly #since: number;
-  readonly #doubt: () => void;
   #closed: Failure | undefined;
 
   constructor(options: ModernOptions) {
@@ -70,7 +68,7 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.ids = options.ids;
     this.discovery = options.discovery;
     this.#since = options.since ?? 0;
-    this.#doubt = options.doubt;
+    this.doubt = options.doubt;
   }
 
   get isIdle(): boolean {
@@ -113,10 +111,6 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#closed = failure;
     for (const call of this.deadlines.members()) call.fail(failure);
     this.deadlines.close();
-  }
-
-  doubt(): void {
-    this.#doubt();
   }
 
   /**

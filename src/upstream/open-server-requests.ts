@@ -9,13 +9,10 @@ import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendNotes } from './channel.ts';
+import type { CallEnding, RunningCall } from './running.ts';
 
 /** The call that caused a server request. */
-export interface AskedCall {
-  asking: number;
-  /** The backend continues: the idle time counts from now. */
-  touch(): void;
-}
+type AskedCall = Pick<RunningCall, 'asking' | 'touch'>;
 
 /** Where a server request goes. `guessed`: the call was assigned by timing alone. */
 export interface AskTarget {
@@ -90,7 +87,7 @@ export class OpenServerRequests {
    * If the backend completed the call, a server request that was only guessed to belong to it belongs elsewhere, and
    * stays open: where a client has it already, it stays there; otherwise it goes to the session.
    */
-  callEnded(call: AskedCall, how: 'settled' | 'dropped'): void {
+  callEnded(call: AskedCall, how: CallEnding): void {
     if (call.asking === 0) return;
     for (const ask of [...this.#open.values()]) {
       if (ask.target.call !== call) continue;
@@ -119,6 +116,7 @@ export class OpenServerRequests {
   #answer(ask: OpenAsk, reply: ServerRequestReply): void {
     if (this.#close(ask) === undefined) return;
     this.#options.send(replyBytes(ask.message, reply));
+    // The backend continues: the idle time counts from now.
     ask.target.call?.touch();
   }
 

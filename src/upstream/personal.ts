@@ -7,17 +7,13 @@ import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { Backend, BackendState, Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { GatewayRoute } from '../wire/via.ts';
+import type { LiveBackend } from './backend.ts';
 import { BackendStatus } from './backend-status.ts';
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { outOfService } from './health.ts';
 
-export interface OwnBackend extends Backend {
-  /** True when nothing is in flight: the backend can be closed and reopened unnoticed. */
-  readonly isIdle: boolean;
-  /** How many listeners its changes have. */
-  readonly hearers: number;
-}
+type OwnBackend = Backend & Pick<LiveBackend, 'isIdle' | 'hearers'>;
 
 export interface PersonalOptions {
   readonly name: string;
@@ -84,27 +80,25 @@ export class PersonalBackend implements Backend {
   }
 
   ownOf(principal: Principal): Backend {
-    const { clock } = this.#options;
-    const existing = this.#own.get(principal.key);
-    if (existing !== undefined) {
-      this.#byUse.add(existing);
-      existing.usedAt = clock.now();
-      existing.principal = principal;
-      this.#latest = existing.backend;
-      return existing.backend;
-    }
+    const own = this.#own.get(principal.key) ?? this.#create(principal);
+    this.#byUse.add(own);
+    own.usedAt = this.#options.clock.now();
+    own.principal = principal;
+    this.#latest = own.backend;
+    return own.backend;
+  }
+
+  #create(principal: Principal): Own {
     if (this.#closed !== undefined) throw outOfService();
     this.#makeRoom();
     const backend = this.#options.open(() => own.principal);
-    const own: Own = { key: principal.key, backend, principal, usedAt: clock.now() };
+    const own: Own = { key: principal.key, backend, principal, usedAt: 0 };
     backend.onChange((state) => {
       if (state.state === 'ready') this.#learn(state.discovery);
       if (state.state === 'refused') this.#options.notes.refused(state.failure);
     });
     this.#own.set(principal.key, own);
-    this.#byUse.add(own);
-    this.#latest = backend;
-    return backend;
+    return own;
   }
 
   /** Probes again: credentials that were refused may be accepted now. */

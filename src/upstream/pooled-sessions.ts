@@ -3,6 +3,7 @@
  * same to a backend share them. A call that may cause server requests has its session alone, unless the backend says
  * which call a server request belongs to.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
@@ -18,12 +19,8 @@ import { type OpenedUpstream, PooledCall } from './pooled-call.ts';
 import { SessionLevel } from './session-level.ts';
 import type { UpstreamLease } from './upstream-pool.ts';
 
-export interface PooledSessionsLimits {
-  /** Pooled sessions of one principal at one backend, whatever its requests declare. Each may be a process. */
-  readonly pooledPerPrincipal: number;
-  /** A pooled session is closed after this idle time. */
-  readonly processIdleMs: number;
-}
+/** A pooled session is closed after `processIdleMs` without a call. */
+export type PooledSessionsLimits = Pick<Limits, 'pooledPerPrincipal' | 'processIdleMs'>;
 
 /** Who uses a pooled session, and where. */
 export interface PoolUser {
@@ -253,7 +250,8 @@ export class PooledSessions {
   }
 }
 
-function closeWhenOpen({ opening }: PooledSession): void {
+/** Where it does not open, there is nothing to close. */
+export function closeWhenOpen({ opening }: { readonly opening: Promise<UpstreamSession> }): void {
   opening.then(
     (upstream) => upstream.close(),
     () => undefined,

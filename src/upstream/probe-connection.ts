@@ -1,35 +1,25 @@
 /** A channel during a probe, and `initialize` on it. */
+import type { Limits } from '../config/limits.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
-import { errorBytes, type Raw, resultBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
-import type { Connector, TransportWay } from './backend-options.ts';
+import type { BackendOptions, Connector, TransportWay } from './backend-options.ts';
 import type { Channel } from './channel.ts';
-import { METHOD_NOT_FOUND } from './codes.ts';
-import type { TimerClock } from './deadlines.ts';
 import { type Agreement, askInitialize, type HandshakeHeaders, newestLegacy, readAgreement } from './handshake.ts';
+import { ownAnswer } from './legacy-messages.ts';
 import type { ProbedChannel } from './probed-channel.ts';
 import type { ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport } from './verdict.ts';
 
-export interface ProbeOptions {
+export interface ProbeOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions'> {
   readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
-  readonly limits: {
-    /** Time limit of `server/discover`, and of an HTTP+SSE stream that the config does not promise. */
-    readonly probeMs: number;
-    /** Time limit of `initialize`: a process that is slow to start is silent until it runs. */
-    readonly firstByteMs: number;
-    /** Time limit of `initialize` for a modern backend when a legacy client arrives. */
-    readonly legacyHalfMs: number;
-    /** The longest pause before a process that ended is started again. */
-    readonly restartMaxMs: number;
-  };
-  readonly clock: TimerClock;
-  readonly self: Raw;
-  /** Revisions that may be used. Absent: all. */
-  readonly revisions?: readonly Revision[] | undefined;
+  /**
+   * `probeMs` limits `server/discover`, and an HTTP+SSE stream that the config does not promise. `firstByteMs` limits
+   * `initialize`: a process that is slow to start is silent until it runs.
+   */
+  readonly limits: Pick<Limits, 'probeMs' | 'firstByteMs' | 'legacyHalfMs' | 'restartMaxMs'>;
 }
 
 export interface ProbedSession {
@@ -153,14 +143,8 @@ function readInitialized(
   }
 }
 
-/** Answers every server request during a probe: a ping with success, anything else with an error. */
+/** Answers every server request during a probe. */
 export function answerKindly(channel: Channel, message: Notification | Request): void {
-  if (message.kind !== 'request') return;
-  const { raw } = message.id;
-  const answer =
-    message.method === 'ping'
-      ? resultBytes(raw, '{}')
-      : errorBytes(raw, { code: METHOD_NOT_FOUND, message: 'Method not found' });
   // Only the backend cares whether this arrives. The probe itself notices a lost channel.
-  channel.post(answer, {}).catch(() => undefined);
+  if (message.kind === 'request') channel.post(ownAnswer(message), {}).catch(() => undefined);
 }

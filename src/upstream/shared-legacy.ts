@@ -13,9 +13,9 @@ import type { Discovery, UpstreamSession, UpstreamSessionSink } from '../exchang
 import type { Permit } from '../policy/permit.ts';
 import { resultBytes } from '../wire/compose.ts';
 import { logLevelAt, mostVerbose } from '../wire/log-level.ts';
-import type { Notification, Request, ResultResponse } from '../wire/message.ts';
+import type { Notification, ResultResponse } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { member, stringAt } from '../wire/values.ts';
+import { member, textMember } from '../wire/values.ts';
 import { SharedSubscriptions } from './shared-subscriptions.ts';
 
 const VISITED = 'notifications/elicitation/complete';
@@ -62,7 +62,7 @@ class SharedAudience implements UpstreamSessionSink {
 
   /** 2025-11-25, client/elicitation: only the client that was asked gets the completion. */
   #visited(notification: Notification): void {
-    const id = textIn(notification, 'elicitationId');
+    const id = textMember(notification.bytes, notification.params, 'elicitationId');
     const visitor = id === undefined ? undefined : this.#visitors.get(id);
     if (id !== undefined) this.#visitors.delete(id);
     visitor?.notify(notification);
@@ -121,7 +121,8 @@ class SharedUpstreamSession implements UpstreamSession {
   }
 
   call(permit: Permit, request: CallRequest, sink: CallSink): Call {
-    const uri = textIn(request.message, 'uri');
+    const { bytes, params } = request.message;
+    const uri = textMember(bytes, params, 'uri');
     if (request.row.method === 'logging/setLevel') return this.#upstream.call(permit, this.#setLevel(request), sink);
     if (uri !== undefined && request.row.method === 'resources/subscribe')
       return this.#subscribe(uri, permit, request, sink);
@@ -204,13 +205,8 @@ class SharedUpstreamSession implements UpstreamSession {
   }
 }
 
-function textIn({ bytes, params }: Request | Notification, key: string): string | undefined {
-  const span = member(params, key);
-  return span && stringAt(bytes, span);
-}
-
 function visitOf({ message }: ServerRequest): readonly string[] {
-  const id = textIn(message, 'elicitationId');
+  const id = textMember(message.bytes, message.params, 'elicitationId');
   return id === undefined ? [] : [id];
 }
 

@@ -3,7 +3,7 @@
  * are distributed here, and it gets an unsubscribe when the last subscriber leaves.
  */
 import type { Notification } from '../wire/message.ts';
-import { member, stringAt } from '../wire/values.ts';
+import { textMember } from '../wire/values.ts';
 
 export class SharedSubscriptions<Client> {
   readonly #clients = new Map<string, Set<Client>>();
@@ -39,8 +39,7 @@ export class SharedSubscriptions<Client> {
    */
   concerns(notification: Notification, client: Client): boolean {
     if (notification.method !== 'notifications/resources/updated') return true;
-    const span = member(notification.params, 'uri');
-    const uri = span && stringAt(notification.bytes, span);
+    const uri = textMember(notification.bytes, notification.params, 'uri');
     const named = uri === undefined ? undefined : this.#clients.get(uri);
     if (named !== undefined) return named.has(client);
     return [...this.#clients.values()].some((clients) => clients.has(client));

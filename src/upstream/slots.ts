@@ -3,19 +3,13 @@
  * per principal, and principals take turns: the calls of one principal delay another principal by no more than the next
  * call to end. The number of waiting calls and their waiting time are limited.
  */
+import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import { FairQueue } from '../exchange/fair-queue.ts';
 import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { TimerClock } from './deadlines.ts';
 
-export interface SlotLimits {
-  /** Concurrent calls. */
-  readonly callsPerBackend: number;
-  /** Calls that wait for a slot. */
-  readonly queuedPerBackend: number;
-  /** How long a call waits for a slot. */
-  readonly queueMs: number;
-}
+export type SlotLimits = Pick<Limits, 'callsPerBackend' | 'queuedPerBackend' | 'queueMs'>;
 
 /** A call that waits for a slot. One of these is called, once, unless the call is withdrawn before. */
 export interface SlotWaiter {

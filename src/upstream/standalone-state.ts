@@ -81,11 +81,6 @@ export class Standalone implements StandaloneListener {
     if (!this.#isClosed) this.#relay.join(this);
   }
 
-  /** A different session of the same backend got a list change. */
-  overheard(notification: Notification): void {
-    this.#notify(notification);
-  }
-
   close(): void {
     this.#isClosed = true;
     this.#relay.leave(this);
@@ -94,8 +89,8 @@ export class Standalone implements StandaloneListener {
   missed(): void {
     const offered = offeredLists(this.#session.discovery.capabilities);
     for (const { flag, method } of listKinds)
-      if (offered[flag]) this.#notify(skimMessage(notificationBytes(method)) as Notification);
-    for (const uri of this.#subscribed) this.#notify(ownNotification('notifications/resources/updated', { uri }));
+      if (offered[flag]) this.notify(skimMessage(notificationBytes(method)) as Notification);
+    for (const uri of this.#subscribed) this.notify(ownNotification('notifications/resources/updated', { uri }));
   }
 
   lost(failure: Failure): void {
@@ -119,7 +114,7 @@ export class Standalone implements StandaloneListener {
   }
 
   /** Delivers a notification as if the backend had sent it. */
-  #notify(notification: Notification): void {
+  notify(notification: Notification): void {
     this.#tell(notification.method, () => this.#sink.notify(notification));
   }
 
@@ -151,7 +146,7 @@ export class ListRelay {
 
   constructor(clock: Pick<Clock, 'after'>, quietMs: number) {
     this.#changes = new Changes(clock, quietMs, (_method, notification) => {
-      for (const listener of [...this.#deaf]) listener.overheard(notification);
+      for (const listener of [...this.#deaf]) listener.notify(notification);
     });
   }
 

@@ -3,7 +3,8 @@
  * that are already read are held.
  */
 
-import { type FloodBudget, type FloodClock, FloodMeter } from './flood-meter.ts';
+import type { TimerClock } from './deadlines.ts';
+import { type FloodBudget, FloodMeter } from './flood-meter.ts';
 import type { Reception } from './reception.ts';
 
 export interface ThrottledPipe<T> {
@@ -25,7 +26,7 @@ export class Throttle<T> {
   #held: readonly T[] = [];
   #isEnded = false;
 
-  constructor(budget: FloodBudget, clock: FloodClock, pipe: ThrottledPipe<T>) {
+  constructor(budget: FloodBudget, clock: TimerClock, pipe: ThrottledPipe<T>) {
     this.#pipe = pipe;
     this.#meter = new FloodMeter(budget, clock, {
       pause: () => pipe.pause(),

@@ -8,6 +8,7 @@ import type { Discovery } from '../exchange/upstream-session.ts';
 import type { ErrorResponse } from '../wire/message.ts';
 import { era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { member, valueAt } from '../wire/values.ts';
+import { type FailureKind, failureOfKind } from './as-failure.ts';
 import { codeOf, METHOD_NOT_FOUND, onlyModern, UNSUPPORTED_VERSION } from './codes.ts';
 import { readDiscover } from './discovery.ts';
 import { failureOfStatus } from './http/verdict.ts';
@@ -31,7 +32,7 @@ export function judge(answer: ProbeAnswer, transport: Transport, spoken: readonl
   switch (answer.kind) {
     case 'silent':
       // On a pipe, only the server itself can be silent. Behind HTTP it may be any intermediary.
-      return transport === 'stdio' ? legacy : none(unanswered());
+      return transport === 'stdio' ? legacy : none(failureOfKind('backend_timeout', unanswered));
     case 'failed':
       return saysNothing(answer.http?.status, transport, false) ? none(answer.failure) : legacy;
     case 'answered': {
@@ -83,18 +84,9 @@ function choose(versions: readonly string[], spoken: readonly Revision[]): Verdi
   const revision = newest(known, 'modern');
   if (revision !== undefined) return { kind: 'retry', revision };
   if (known.some((one) => era(one) === 'legacy')) return legacy;
-  return none(
-    new Failure('backend_invalid', {
-      message: isNarrowed(spoken)
-        ? 'The backend supports no revision that its profile allows'
-        : 'The backend supports no revision that the gateway knows',
-      data: { supported: versions },
-    }),
-  );
-}
-
-function isNarrowed(spoken: readonly Revision[]): boolean {
-  return revisions.some((revision) => !spoken.includes(revision));
+  const isNarrowed = revisions.some((one) => !spoken.includes(one));
+  const message = `The backend supports no revision that ${isNarrowed ? 'its profile allows' : 'the gateway knows'}`;
+  return none(new Failure('backend_invalid', { message, data: { supported: versions } }));
 }
 
 function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
@@ -104,12 +96,10 @@ function supportedBy({ bytes, error }: ErrorResponse): readonly string[] {
   return data.supported.filter((version) => typeof version === 'string');
 }
 
-function unanswered(): Failure {
-  return new Failure('backend_timeout', {
-    message: 'Backend timed out: it did not answer server/discover (`limits.probeMs`)',
-    cure: 'check that it supports MCP; for a slow server, raise `limits.probeMs`',
-  });
-}
+const unanswered: FailureKind = {
+  why: 'it did not answer server/discover (`limits.probeMs`)',
+  cure: 'check that it supports MCP; for a slow server, raise `limits.probeMs`',
+};
 
 function none(failure: Failure): Verdict {
   return { kind: 'none', failure };

@@ -1,4 +1,5 @@
 /** What all requests and streams of an HTTP channel share. */
+import type { Limits } from '../../config/limits.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { ChannelNotes, ChannelSink } from '../channel.ts';
@@ -6,11 +7,8 @@ import type { FloodBudget } from '../flood-meter.ts';
 import type { HeaderRecord, RequestHeaders } from './headers.ts';
 import type { CallPools } from './pool.ts';
 
-export interface HttpChannelLimits {
-  /** One response, or one event. */
-  readonly resultBytes: number;
-  /** Attempts to resume a stream without progress in between. */
-  readonly reconnects: number;
+/** `resultBytes`: one response, or one event. */
+export interface HttpChannelLimits extends Pick<Limits, 'resultBytes' | 'reconnects'> {
   /** Until the backend accepts a notification, a response of ours, or a DELETE. */
   readonly handoverMs: number;
 }

@@ -8,19 +8,14 @@ import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
 import { type SseEvent, SseReader } from '../../wire/sse.ts';
 import { asFailure } from '../as-failure.ts';
-import type { ChannelNotes } from '../channel.ts';
-import { type FloodBudget, type FloodClock, floodFailure } from '../flood-meter.ts';
+import { floodFailure } from '../flood-meter.ts';
 import { readEvent } from '../incoming.ts';
 import type { Reception } from '../reception.ts';
 import { Throttle } from '../throttle.ts';
+import type { HttpChannelLimits, HttpTransportOptions } from './context.ts';
 
-export interface FlowContext {
-  /** `resultBytes`: limit of one event. */
-  readonly limits: { readonly resultBytes: number };
-  /** Shared with the other streams of the backend. */
-  readonly flood: FloodBudget;
-  readonly clock: FloodClock;
-  readonly notes: ChannelNotes;
+export interface FlowContext extends Pick<HttpTransportOptions, 'flood' | 'clock' | 'notes'> {
+  readonly limits: Pick<HttpChannelLimits, 'resultBytes'>;
 }
 
 export interface FlowListener {

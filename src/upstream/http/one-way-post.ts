@@ -3,22 +3,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import { LinkedList, type ListMember } from '../../exchange/linked-list.ts';
+import { LinkedList } from '../../exchange/linked-list.ts';
 import { closedByUs } from './context.ts';
 import { mediaType } from './headers.ts';
 import type { CallPool } from './pool.ts';
-import { PooledRequest } from './presented.ts';
+import { type Controller, PooledRequest } from './presented.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
-export class OneWayPost extends PooledRequest implements ListMember {
-  previous: ListMember | undefined = undefined;
-  next: ListMember | undefined = undefined;
-  list: LinkedList<ListMember> | undefined = undefined;
+export class OneWayPost extends PooledRequest {
   /** Resolves when the backend accepted it. Rejects with a Failure; after a 404 with `backend_session_lost`. */
   readonly taken: Promise<void>;
+  /** Undefined where the backend has not responded. */
+  status: number | undefined;
   #resolve: () => void = () => undefined;
   #reject: (failure: Failure) => void = () => undefined;
-  #status: number | undefined;
 
   /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
@@ -35,22 +33,13 @@ export class OneWayPost extends PooledRequest implements ListMember {
     });
   }
 
-  /** Undefined where the backend has not responded. */
-  get status(): number | undefined {
-    return this.#status;
-  }
-
   abort(failure: Failure): void {
     this.#reject(failure);
     this.disconnect();
   }
 
-  protected override responded(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    this.#status = status;
+  protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
     if (status < 300) this.#resolve();
     else this.#reject(failureOfStatus(status, true));
     // Some servers answer a notification with a stream that stays empty.

@@ -6,9 +6,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
+import type { LinkedList, ListMember } from '../../exchange/linked-list.ts';
 import type { CredentialHeaders, CredentialProvider } from '../../oauth/client/credential-provider.ts';
 import { closedByUs } from './context.ts';
 import type { CallPool, CallPools } from './pool.ts';
+
+/** One connection, while a request uses it. */
+export type Controller = Dispatcher.DispatchController;
 
 /** How much of an unwanted body is read in order to keep the connection: an error object, or a page for people. */
 const UNWANTED_BYTES = 64 * 1024;
@@ -62,15 +66,18 @@ export class PoolCredentials {
 const nothing: CredentialHeaders = {};
 
 /** One request, on as many connections as it takes. Subclasses get one response at a time, and no refusals. */
-export abstract class PooledRequest implements Dispatcher.DispatchHandler {
+export abstract class PooledRequest implements Dispatcher.DispatchHandler, ListMember {
+  previous: ListMember | undefined = undefined;
+  next: ListMember | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   /** Of the current connection. Undefined while the request waits for one. */
-  protected controller: Dispatcher.DispatchController | undefined = undefined;
+  protected controller: Controller | undefined = undefined;
   readonly #pool: CallPool;
   #options: Dispatcher.DispatchOptions | undefined = undefined;
   #presented = nothing;
   #attempts = 0;
   /** Of the response that was a refusal, until its rest is read. */
-  #refused: Dispatcher.DispatchController | undefined = undefined;
+  #refused: Controller | undefined = undefined;
   #isInFlight = false;
   #isDispatching = false;
   /** The response is not wanted any more, even where it has not begun. */
@@ -81,11 +88,7 @@ export abstract class PooledRequest implements Dispatcher.DispatchHandler {
     this.#pool = pool;
   }
 
-  protected abstract responded(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void;
+  protected abstract responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void;
   protected abstract received(chunk: Buffer): void;
   /** The connection is closed. Also called where there never was one. */
   protected abstract ended(error: Error | undefined): void;
@@ -110,36 +113,36 @@ export abstract class PooledRequest implements Dispatcher.DispatchHandler {
   }
 
   /** Reads on, so that the connection can be kept, unless too much follows. */
-  protected discard(controller: Dispatcher.DispatchController | undefined, chunk: Buffer): void {
+  protected discard(controller: Controller | undefined, chunk: Buffer): void {
     this.#unwantedBytes += chunk.byteLength;
     if (this.#unwantedBytes > UNWANTED_BYTES) controller?.abort(closedByUs);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Controller): void {
     this.controller = controller;
     if (this.#isCut) controller.abort(closedByUs);
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     if ((status === 401 || status === 403) && this.#improves(controller, status, headers)) return;
     this.responded(controller, status, headers);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Controller, chunk: Buffer): void {
     if (controller === this.#refused) this.discard(controller, chunk);
     else this.received(chunk);
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
+  onResponseEnd(controller: Controller): void {
     this.#closed(controller, undefined);
   }
 
-  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(controller: Controller, error: Error): void {
     this.#closed(controller, error);
   }
 
-  #closed(controller: Dispatcher.DispatchController, error: Error | undefined): void {
+  #closed(controller: Controller, error: Error | undefined): void {
     const { connections } = this.#pool;
     if (controller !== undefined && controller === this.#refused) {
       this.#refused = undefined;
@@ -184,7 +187,7 @@ export abstract class PooledRequest implements Dispatcher.DispatchHandler {
   }
 
   /** Whether the response is a refusal after which the request is sent again. */
-  #improves(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): boolean {
+  #improves(controller: Controller, status: number, headers: IncomingHttpHeaders): boolean {
     const provider = this.#pool.credentials?.provider;
     const wwwAuthenticate = challengesIn(headers);
     // A 403 without a challenge has nothing to do with the credentials.

@@ -3,10 +3,7 @@
  * only progress resets the count: a backend that accepts each time and sends nothing must not hold a request forever.
  * The standalone stream continues after that, at the longest pause.
  */
-export interface ReconnectLimits {
-  /** Consecutive attempts without progress. */
-  readonly reconnects: number;
-}
+import type { Limits } from '../../config/limits.ts';
 
 /** A `retry: 0` must not cause a tight loop. */
 const RETRY_MIN_MS = 50;
@@ -17,11 +14,11 @@ const BACKOFF_MIN_MS = 1_000;
 const BACKOFF_MAX_MS = 30_000;
 
 export class Reconnects {
-  readonly #limits: ReconnectLimits;
+  readonly #limits: Pick<Limits, 'reconnects'>;
   readonly #random: () => number;
   #attempts = 0;
 
-  constructor(limits: ReconnectLimits, random: () => number) {
+  constructor(limits: Pick<Limits, 'reconnects'>, random: () => number) {
     this.#limits = limits;
     this.#random = random;
   }

@@ -21,9 +21,7 @@
  * What has no place in the table is ignored. A state that no failure leaves is settled.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
-import type { LinkedList, ListMember } from '../../exchange/linked-list.ts';
 import { skimBatch } from '../../wire/batch.ts';
 import type { Message } from '../../wire/message.ts';
 import { skimMessage } from '../../wire/skim.ts';
@@ -36,7 +34,7 @@ import type { HttpChannel } from './channel.ts';
 import { EventFlow } from './flow.ts';
 import { mediaType, namesSession, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
-import { PooledRequest } from './presented.ts';
+import { type Controller, PooledRequest } from './presented.ts';
 import { Reconnects } from './reconnects.ts';
 import { failureOfError, failureOfStatus, isPassing, noAnswer } from './verdict.ts';
 
@@ -57,10 +55,7 @@ const transitions: Readonly<Record<RequestState, Readonly<Partial<Record<Request
 const LINGER_MS = 1_000;
 const ENDED = 'Backend unavailable: its stream ended without a response';
 
-export class HttpRequest extends PooledRequest implements Pending, ListMember {
-  previous: ListMember | undefined = undefined;
-  next: ListMember | undefined = undefined;
-  list: LinkedList<ListMember> | undefined = undefined;
+export class HttpRequest extends PooledRequest implements Pending {
   readonly #channel: HttpChannel;
   readonly #outgoing: Outgoing;
   readonly #sink: RequestSink;
@@ -113,11 +108,7 @@ export class HttpRequest extends PooledRequest implements Pending, ListMember {
     return true;
   }
 
-  protected override responded(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (this.#state !== 'head') return;
     if (this.#flow !== undefined) {
       this.#onResumed(controller, status, headers, this.#flow);
@@ -250,12 +241,7 @@ export class HttpRequest extends PooledRequest implements Pending, ListMember {
     this.dispatch({ method: 'GET', path, headers: headers.get(this.#outgoing.headers, flow.lastEventId) });
   }
 
-  #onResumed(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-    flow: EventFlow,
-  ): void {
+  #onResumed(controller: Controller, status: number, headers: IncomingHttpHeaders, flow: EventFlow): void {
     if (status === 200 && mediaType(headers) === 'sse') {
       flow.opened(controller);
       this.#step('events');

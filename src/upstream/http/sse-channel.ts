@@ -4,20 +4,17 @@
  */
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { Message, Response } from '../../wire/message.ts';
+import { within } from '../../exchange/within.ts';
+import type { Response } from '../../wire/message.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { type AnswerSink, type AwaitedAnswer, Correlation } from '../correlation.ts';
-import type { Reception } from '../reception.ts';
-import { type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
+import { type HttpChannelLimits, type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import { type HandoverOptions, type OneWayPost, OneWayPosts } from './one-way-post.ts';
 import { SessionStream } from './sse-stream.ts';
 
-export interface SseChannelLimits {
-  /** Limit of one event. */
-  readonly resultBytes: number;
-  /** Until the backend accepts a message that is no request, or a request whose response has already arrived. */
-  readonly handoverMs: number;
+/** `handoverMs` also limits the POST of a request whose response has already arrived. */
+export interface SseChannelLimits extends Omit<HttpChannelLimits, 'reconnects'> {
   /** Until the stream names the address for messages. */
   readonly endpointMs: number;
 }
@@ -63,7 +60,7 @@ export class SseChannel implements Channel {
     const context = { ...options, path: pathOf(url), headers: this.#headers };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
-      message: (message) => this.#onMessage(message),
+      message: (message) => this.#waiting.receive(message, options.sink),
       ended: (failure) => this.#onEnded(failure),
     });
   }
@@ -90,22 +87,13 @@ export class SseChannel implements Channel {
 
   #open(): Promise<void> {
     const { clock, limits } = this.#options;
-    return new Promise((resolve, reject) => {
-      const cancelTimer = clock.after(limits.endpointMs, () => {
-        this.#stream.close();
-        reject(new Failure('backend_timeout', { message: 'The backend did not send the address for messages' }));
-      });
-      this.#opening = {
-        done: () => {
-          cancelTimer();
-          resolve();
-        },
-        failed: (failure) => {
-          cancelTimer();
-          reject(failure);
-        },
-      };
-      this.#stream.open();
+    const opened = new Promise<void>((done, failed) => {
+      this.#opening = { done, failed };
+    });
+    this.#stream.open();
+    return within(clock, limits.endpointMs, opened, () => {
+      this.#stream.close();
+      throw new Failure('backend_timeout', { message: 'The backend did not send the address for messages' });
     });
   }
 
@@ -117,11 +105,6 @@ export class SseChannel implements Channel {
     this.#path = pathOf(addressAt(address, this.#options.url));
     this.#opening?.done();
     this.#opening = undefined;
-  }
-
-  #onMessage(message: Message): Reception {
-    if (message.kind === 'result' || message.kind === 'error') return this.#waiting.answer(message);
-    return this.#waiting.received(message, this.#options.sink.stray(message));
   }
 
   #onEnded(failure: Failure): void {

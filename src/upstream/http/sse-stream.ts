@@ -3,7 +3,6 @@
  * address for messages. It cannot be resumed, so its end is the end of the session.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
 import type { SseEvent } from '../../wire/sse.ts';
@@ -13,7 +12,7 @@ import type { HearVia } from './context.ts';
 import { EventFlow, type FlowContext, messageIn } from './flow.ts';
 import { mediaType, type RequestHeaders, singleHeader } from './headers.ts';
 import type { CallPool } from './pool.ts';
-import { PooledRequest } from './presented.ts';
+import { type Controller, PooledRequest } from './presented.ts';
 import { failureOfError, failureOfStatus } from './verdict.ts';
 
 export interface SessionListener {
@@ -64,11 +63,7 @@ export class SessionStream extends PooledRequest {
     this.disconnect();
   }
 
-  protected override responded(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (this.#phase !== 'head') return;
     const via = singleHeader(headers, VIA);
     if (via !== undefined) this.#context.told?.(via);

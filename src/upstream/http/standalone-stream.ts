@@ -4,7 +4,6 @@
  * without it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Failure } from '../../errors/failure.ts';
 import type { Message } from '../../wire/message.ts';
 import type { ChannelSink, StandaloneListener } from '../channel.ts';
@@ -14,7 +13,7 @@ import { BoundedBody } from './body.ts';
 import type { HttpContext } from './context.ts';
 import { EventFlow } from './flow.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
-import { PooledRequest } from './presented.ts';
+import { type Controller, PooledRequest } from './presented.ts';
 import { Reconnects } from './reconnects.ts';
 import { isPassing } from './verdict.ts';
 
@@ -107,11 +106,7 @@ export class StandaloneStream extends PooledRequest {
     this.open();
   }
 
-  protected override responded(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (this.#phase !== 'head') return;
     this.#answer();
     if (status === 200 && mediaType(headers) === 'sse') {

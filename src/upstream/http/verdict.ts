@@ -1,6 +1,6 @@
 /** What an HTTP response without a message, or no response, means for the request. */
-import { Failure, failures, type Reason } from '../../errors/failure.ts';
-import type { FailureKind } from '../as-failure.ts';
+import { Failure, type Reason } from '../../errors/failure.ts';
+import { type FailureKind, failureOfKind } from '../as-failure.ts';
 import { outOfDescriptors } from '../descriptors.ts';
 
 const TOO_MANY_REQUESTS = 429;
@@ -16,9 +16,9 @@ export function failureOfStatus(status: number, namedSession: boolean): Failure 
       cure: 'redirects are not followed: if you trust its target, write that address into `url`',
     });
   }
-  const reason = reasonOfStatus(status);
-  const { why, cure } = refusals[status] ?? { why: `it answered HTTP ${status}`, cure: LOOK };
-  return new Failure(reason, { message: `${failures[reason].message}: ${why}`, cure });
+  const kind = refusals[status] ?? { why: `it answered HTTP ${status}`, cure: LOOK };
+  const isDown = isPassing(status) || status === 401 || status === 403;
+  return failureOfKind(isDown ? 'backend_unavailable' : 'backend_invalid', kind);
 }
 
 const LOOK = 'look at the log of the server, and check the path in `url`';
@@ -37,19 +37,10 @@ const refusals: Readonly<Record<number, FailureKind>> = {
   508: { why: 'it leads back to this gateway (HTTP 508)', cure: 'write the address of the server itself into `url`' },
 };
 
-function reasonOfStatus(status: number): Reason {
-  const isDown =
-    status >= 500 || status === 401 || status === 403 || status === REQUEST_TIMEOUT || status === TOO_MANY_REQUESTS;
-  return isDown ? 'backend_unavailable' : 'backend_invalid';
-}
-
 /** A response that contains no answer to the request. */
 export function noAnswer(why: string, cause?: unknown): Failure {
-  return new Failure('backend_invalid', {
-    message: `${failures.backend_invalid.message}: ${why}`,
-    cause,
-    cure: 'check `url`: the server there may not be an MCP server',
-  });
+  const cure = 'check `url`: the server there may not be an MCP server';
+  return failureOfKind('backend_invalid', { why, cure }, cause);
 }
 
 /** Whether the same request may succeed a little later. */
@@ -71,14 +62,10 @@ export function failureOfError(cause: unknown): Failure {
   const full = outOfDescriptors(cause, 'connection');
   if (full !== undefined) return full;
   const { code, name } = (cause ?? {}) as { code?: unknown; name?: unknown };
-  const known = typeof code === 'string' ? reasons[code] : undefined;
+  const known = typeof code === 'string' ? code : '';
   const otherwise: Reason = name === 'HTTPParserError' ? 'backend_invalid' : 'backend_unavailable';
-  const reason = known ?? otherwise;
-  const kind = typeof code === 'string' ? kindOf(code) : undefined;
-  return new Failure(reason, {
-    cause,
-    ...(kind && { message: `${failures[reason].message}: ${kind.why}`, cure: kind.cure }),
-  });
+  const kind = kinds[known] ?? (tls.test(known) ? untrusted : undefined);
+  return failureOfKind(reasons[known] ?? otherwise, kind, cause);
 }
 
 const cut: FailureKind = {
@@ -117,7 +104,3 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 
 /** OpenSSL's names for certificates that do not verify, and Node's for failed handshakes. */
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|EPROTO)/;
-
-function kindOf(code: string): FailureKind | undefined {
-  return kinds[code] ?? (tls.test(code) ? untrusted : undefined);
-}

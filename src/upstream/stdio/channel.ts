@@ -1,7 +1,6 @@
 /** A channel over one process: all messages share its pipes, and responses are matched by id. */
 import { Failure } from '../../errors/failure.ts';
 import { lineBytes } from '../../wire/lines.ts';
-import type { Message } from '../../wire/message.ts';
 import { answerIdIn } from '../../wire/skim.ts';
 import { asFailure } from '../as-failure.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
@@ -28,7 +27,7 @@ export class StdioChannel implements Channel {
     this.#sink = options.sink;
     this.#waiting = new Correlation(options.notes, () => this.#child.rested());
     this.#child.attach({
-      message: (message) => this.#onMessage(message),
+      message: (message) => (this.#closed ? 'none' : this.#waiting.receive(message, this.#sink)),
       oversized: (failure) => this.#onOversized(failure),
       unreadable: (line) => this.#onUnreadable(line),
       exited: (failure) => this.#onExit(failure),
@@ -65,12 +64,6 @@ export class StdioChannel implements Channel {
     this.#closed = true;
     this.#waiting.failAll(new Failure('backend_unavailable', { message: 'The connection to the backend was closed' }));
     return this.#child.stop();
-  }
-
-  #onMessage(message: Message): Reception {
-    if (this.#closed) return 'none';
-    if (message.kind === 'result' || message.kind === 'error') return this.#waiting.answer(message);
-    return this.#waiting.received(message, this.#sink.stray(message));
   }
 
   /** A skipped line has no readable id. Where only one request waits, the line must have been its response. */

@@ -2,6 +2,7 @@
  * One process of a stdio backend: started without a shell, read line by line, ended as the specification demands
  * (2026-07-28, basic/transports/stdio, "Shutdown"; 2025-11-25, basic/lifecycle, "Shutdown").
  */
+import type { Limits } from '../../config/limits.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import type { Message } from '../../wire/message.ts';
@@ -15,13 +16,7 @@ import { Output } from './output.ts';
 import { type ChildCommand, type PipedProcess, startProcess } from './start.ts';
 import { Stderr } from './stderr.ts';
 
-export interface ChildLimits {
-  /** Limit of one line of stdout. */
-  readonly lineBytes: number;
-  /** How much of the end of stderr is kept. */
-  readonly stderrBytes: number;
-  /** Time limit of each step of ending it. */
-  readonly childStopMs: number;
+export interface ChildLimits extends Pick<Limits, 'lineBytes' | 'stderrBytes' | 'childStopMs'> {
   /** Limit of bytes that wait for a child that does not read. */
   readonly stdinBytes: number;
 }

@@ -1,12 +1,8 @@
 /** Which process to evict when all are taken and a request waits for one. Pure. */
+import type { Child } from './child.ts';
 
 /** What eviction needs to know of a process. */
-interface Idleness {
-  readonly lastActive: number;
-  readonly busy: boolean;
-  /** Whether anything was sent to it yet. */
-  readonly used: boolean;
-}
+type Idleness = Pick<Child, 'lastActive' | 'busy' | 'used'>;
 
 export interface EvictionCandidate<C extends Idleness> {
   readonly child: C;

@@ -1,15 +1,9 @@
 /** Ends processes that nobody has used for a while. */
 import type { Clock } from '../../exchange/clock.ts';
 import { LocalRefusal } from '../health.ts';
+import type { Child } from './child.ts';
 
-interface IdleProcess {
-  readonly lastActive: number;
-  readonly alive: boolean;
-  readonly busy: boolean;
-  /** Whether it must keep running although it is idle. */
-  readonly kept: boolean;
-  stop(failure: LocalRefusal): Promise<void>;
-}
+type IdleProcess = Pick<Child, 'lastActive' | 'alive' | 'busy' | 'kept' | 'stop'>;
 
 export class IdleSweep {
   readonly #processes: () => Iterable<IdleProcess>;

@@ -3,25 +3,13 @@ import type { Readable } from 'node:stream';
 import { Failure } from '../../errors/failure.ts';
 import { LineReader, type ReadLine } from '../../wire/lines.ts';
 import type { Message } from '../../wire/message.ts';
-import type { ChannelNotes } from '../channel.ts';
-import type { FloodBudget, FloodClock } from '../flood-meter.ts';
 import { excerpt, readIncoming } from '../incoming.ts';
-import type { Reception } from '../reception.ts';
 import { Throttle } from '../throttle.ts';
+import type { ChildOptions, ChildSink } from './child.ts';
 
-export interface OutputOptions {
-  readonly limits: { readonly lineBytes: number };
-  readonly flood: FloodBudget;
-  readonly clock: FloodClock;
-  readonly notes: ChannelNotes;
-}
+type OutputOptions = Pick<ChildOptions, 'limits' | 'flood' | 'clock' | 'notes'>;
 
-export interface OutputListener {
-  message(message: Message): Reception;
-  /** A line was too long and was skipped. */
-  oversized(failure: Failure): void;
-  /** A line is no message. */
-  unreadable(line: Uint8Array): Reception;
+export interface OutputListener extends Pick<ChildSink, 'message' | 'oversized' | 'unreadable'> {
   ended(): void;
   /** The child flooded for too long. */
   flooded(): void;

@@ -9,6 +9,7 @@ import type { Clock } from '../../exchange/clock.ts';
 import { FairQueue } from '../../exchange/fair-queue.ts';
 import { type Backoff, STEADY_MS } from '../backoff.ts';
 import { LocalRefusal, leftAlone, outOfService } from '../health.ts';
+import type { Child } from './child.ts';
 import { Crashes } from './crashes.ts';
 import { dispensable, type EvictionCandidate } from './dispensable.ts';
 import { IdleSweep } from './idle.ts';
@@ -31,23 +32,10 @@ export const POOL_QUEUE = 64;
 export const POOL_WAIT_MS = 10_000;
 
 /** What the pool needs to know of a process. */
-export interface PooledChild {
-  readonly startedAt: number;
-  readonly lastActive: number;
-  readonly used: boolean;
-  readonly alive: boolean;
-  readonly busy: boolean;
-  /** Whether it ever answered a request. */
-  readonly hasAnswered: boolean;
-  /** Whether it must keep running although it is idle. */
-  readonly kept: boolean;
-  /** `action` is called whenever no request waits for it any more. */
-  onRest(action: () => void): void;
-  /** Resolves with a failure where the process ended by itself. */
-  readonly ended: Promise<Failure | undefined>;
-  readonly gone: Promise<void>;
-  stop(failure?: Failure): Promise<void>;
-}
+export type PooledChild = Pick<
+  Child,
+  'startedAt' | 'lastActive' | 'used' | 'alive' | 'busy' | 'hasAnswered' | 'kept' | 'onRest' | 'ended' | 'gone' | 'stop'
+>;
 
 export interface PoolOptions<C extends PooledChild> {
   /** Rejects with a Failure. */

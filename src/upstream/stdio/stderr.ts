@@ -4,7 +4,8 @@
  * peer.
  */
 import type { Readable } from 'node:stream';
-import { type FloodBudget, type FloodClock, FloodMeter } from '../flood-meter.ts';
+import { FloodMeter } from '../flood-meter.ts';
+import type { ChildOptions } from './child.ts';
 
 /** A longer line is logged in pieces; the kept tail has it whole. */
 const LINE_CHARACTERS = 2_000;
@@ -16,11 +17,9 @@ const BUDGET_MS = 60_000;
  */
 const LINES_PER_MESSAGE = 25;
 
-export interface StderrOptions {
+export interface StderrOptions extends Pick<ChildOptions, 'flood' | 'clock'> {
   /** Bytes of the tail that are kept, and characters that are logged in each period. */
   readonly stderrBytes: number;
-  readonly flood: FloodBudget;
-  readonly clock: FloodClock;
   tell(line: string): void;
   /** The child floods: nothing is read until the period ends. */
   paused(): void;
