@@ -95,7 +95,8 @@ describe.each([
       {
         backends: { b: { command, args, ...(era === 'legacy' && { share: true }) } },
         identity: { keys: { file: ring.path } },
-        limits: { restartMinMs: 4_000, restartMaxMs: 600_000 },
+        // Time leaps while a process starts: that must not count against its probe.
+        limits: { restartMinMs: 4_000, restartMaxMs: 600_000, probeMs: 60_000, initializeMs: 60_000 },
       },
       { clock },
     );
