@@ -14,10 +14,6 @@ const params = { name: 'work', arguments: {} };
  * calls.
  */
 const FEW = 8;
-const list = {
-  'tools/list': (turn: { result(result: object): void }) => turn.result({ resultType: 'complete', tools: [] }),
-};
-
 describe('connections', verifies('gateway:backend:connections-reused'), () => {
   it('and a session serve all calls of a legacy client, one after the other', async () => {
     const { url, backend } = await behindLegacy(echo);
@@ -51,7 +47,12 @@ describe('connections', verifies('gateway:backend:connections-reused'), () => {
     async () => {
       const { url, backend } = await behindModern(
         {
-          ...list,
+          // The tool is in the list, so that the list is read once however long this takes.
+          'tools/list': (turn) =>
+            turn.result({
+              ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+              tools: [{ name: 'work', inputSchema: { type: 'object' } }],
+            }),
           'tools/call': (turn) =>
             turn.result({ resultType: 'complete', ...text(String(turn.message.params.arguments.n)) }),
         },

@@ -10,12 +10,13 @@ import { openShop, type Shop, tool } from './shop.ts';
 /** What a call may be answered with instead. */
 const reasons = ['backend_unavailable', 'backend_timeout', 'backend_session_lost'];
 /** Answers that each step of the trouble lasts for. */
-const STEP = 40;
+const STEP = 24;
 
 const limits = {
-  connectMs: 500,
-  firstByteMs: 300,
-  probeMs: 300,
+  // Long enough for a backend without trouble on a busy machine: its calls must not time out.
+  connectMs: 2_000,
+  firstByteMs: 1_000,
+  probeMs: 1_000,
   restartMinMs: 10,
   restartMaxMs: 40,
   discoverWaitMs: 200,
