@@ -8,6 +8,7 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Notification, Request } from '../wire/message.ts';
@@ -104,8 +105,7 @@ export class MergedSubscription implements Call {
   cancel(): void {
     this.#ended = true;
     this.#stopHearing();
-    for (const opening of this.#open.values()) closeWhenOpen(opening);
-    this.#open.clear();
+    for (const backend of this.#open.keys()) this.#gone(backend);
   }
 
   #heard(backend: string | undefined, kind: ListKind): void {
@@ -118,7 +118,7 @@ export class MergedSubscription implements Call {
   #gone(backend: string): void {
     const opening = this.#open.get(backend);
     this.#open.delete(backend);
-    closeWhenOpen(opening);
+    if (opening !== undefined) onFulfilled(opening, (source) => source.close());
   }
 
   #tellChange(kind: ListKind): void {
@@ -130,12 +130,9 @@ export class MergedSubscription implements Call {
   /** A legacy backend reports list changes in a session; those of modern ones come through the `ListChangeNotifier`. */
   #watchLists(backend: string): void {
     if (!listKinds.some(({ flag }) => this.#wanted[flag])) return;
-    this.#sources.isModern(backend).then(
-      (modern) => {
-        if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
-      },
-      () => undefined,
-    );
+    onFulfilled(this.#sources.isModern(backend), (modern) => {
+      if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
+    });
   }
 
   #resume(backend: string): void {
@@ -144,10 +141,7 @@ export class MergedSubscription implements Call {
     for (const key of this.#addresses.keys()) {
       const uri = key.slice(prefix.length);
       if (!key.startsWith(prefix) || !this.#sources.mayHear(backend, uri)) continue;
-      this.#source(backend).then(
-        (source) => source.subscribe(uri).catch(() => undefined),
-        () => undefined,
-      );
+      onFulfilled(this.#source(backend), (source) => source.subscribe(uri).catch(() => undefined));
     }
   }
 
@@ -235,13 +229,6 @@ export class MergedSubscription implements Call {
     if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
     this.#exchange.sendSubscribed(withUri(notification, address));
   }
-}
-
-function closeWhenOpen(opening: Promise<SubscriptionSource> | undefined): void {
-  opening?.then(
-    (source) => source.close(),
-    () => undefined,
-  );
 }
 
 function keyOf(backend: string, uri: string): string {
