@@ -6,7 +6,7 @@ import { listed } from '../policy/actions.ts';
 import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { elementsAt, membersAt } from '../wire/skim.ts';
-import { member, stringAt, valueAt } from '../wire/values.ts';
+import { member, stringAt, textMember, valueAt } from '../wire/values.ts';
 
 export interface Entry {
   /** The raw element of the list. */
@@ -108,6 +108,5 @@ function ttlOf(bytes: Uint8Array, result: ObjectSpan): number | undefined {
 }
 
 function scopeOf(bytes: Uint8Array, result: ObjectSpan): Scope {
-  const scope = member(result, 'cacheScope');
-  return scope !== undefined && stringAt(bytes, scope) === 'public' ? 'public' : 'private';
+  return textMember(bytes, result, 'cacheScope') === 'public' ? 'public' : 'private';
 }
