@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Tally } from '../exchange/tally.ts';
-import type { HttpAnswer } from './respond.ts';
+import { destroyAfter, type HttpAnswer } from './respond.ts';
 import type { Shared } from './shared.ts';
 
 export interface ConnectionLimits {
@@ -50,10 +50,7 @@ export class ConnectionCounter {
     const own = address === undefined ? 0 : this.#byAddress.of(address);
     const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;
     (socket as TrackedSocket<Socket>)[state] = { isBeyondLimit, due: 0, latest: undefined };
-    if (!isBeyondLimit) return;
-    const timer = setTimeout(() => socket.destroy(), RESERVED_MS);
-    timer.unref();
-    socket.once('close', () => clearTimeout(timer));
+    if (isBeyondLimit) destroyAfter(socket, RESERVED_MS);
   }
 
   #count(address: string | undefined, change: 1 | -1): void {
