@@ -14,18 +14,17 @@ import { within } from '../exchange/within.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import {
   changedList,
-  filterOf,
+  filterIn,
   honoured,
   type ListKind,
   listKinds,
   nothingWanted,
   offeredLists,
-  readFilter,
   type SubscriptionFilter,
 } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
 import type { HearChange } from './list-change-notifier.ts';
-import { ownNotification, withUri } from './notifications.ts';
+import { acknowledge, ownNotification, withParam } from './notifications.ts';
 import type { WatchedSession } from './session-subscription.ts';
 import { UpstreamSubscription } from './upstream-subscription.ts';
 
@@ -79,8 +78,7 @@ export class MergedSubscription implements Call {
 
   /** Acknowledges what is really honoured, then reports changes until one side ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
-    const asked = readFilter(this.#request);
-    if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    const asked = filterIn(this.#request);
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
     const offered = offeredLists(this.#sources.discovery.capabilities);
@@ -96,8 +94,7 @@ export class MergedSubscription implements Call {
       return;
     }
     this.#wanted = { ...this.#wanted, resourceSubscriptions: uris.filter((uri) => uri !== undefined) };
-    const params = { notifications: filterOf(this.#wanted) };
-    this.#exchange.sendSubscribed(ownNotification('notifications/subscriptions/acknowledged', params));
+    acknowledge(this.#exchange, this.#wanted);
     this.#acknowledged = true;
     for (const kind of this.#early) this.#tellChange(kind);
   }
@@ -227,7 +224,7 @@ export class MergedSubscription implements Call {
     const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
     // Drop updates for a different client of the same session, and updates of a part of a subscribed resource.
     if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
-    this.#exchange.sendSubscribed(withUri(notification, address));
+    this.#exchange.sendSubscribed(withParam(notification, 'uri', address));
   }
 }
 
