@@ -1,4 +1,4 @@
-/** Counts by key. A key is forgotten when its count is 0: clients choose keys, and those of the past must not pile up. */
+/** Counts by key. Clients choose the keys, so a key is forgotten at 0: keys of the past must not pile up. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

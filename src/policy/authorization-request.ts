@@ -38,15 +38,7 @@ export interface Authorization {
 
 export function policyQuestionOf(request: AuthorizationRequest): PolicyQuestion {
   const { principal, endpoint, row, backend, thing, annotations } = request;
-  return {
-    principal,
-    row,
-    endpoint: endpoint.path,
-    backend,
-    thing,
-    annotations,
-    arguments: argumentsIn(request),
-  };
+  return { principal, row, endpoint: endpoint.path, backend, thing, annotations, arguments: argumentsIn(request) };
 }
 
 /** Returns a function that reads the arguments, where there can be any. */
