@@ -3,8 +3,7 @@
  * backend.
  */
 import { Failure } from '../errors/failure.ts';
-import { ConnectionDownstream, type Downstream, StreamsDownstream } from '../session/downstream.ts';
-import { Session, type SessionFacts } from '../session/session.ts';
+import { ConnectionDownstream, StreamsDownstream } from '../session/downstream.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -15,6 +14,7 @@ import type { ConnectionState } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
 import { initializeResult, readInitialize } from './handshake.ts';
 import { filterSession } from './interceptors/response-filter.ts';
+import { newSession } from './open.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
 /** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
@@ -71,12 +71,6 @@ export async function initialize(services: StageServices, context: RequestContex
     answered?.();
     over?.({ outcome });
   }
-}
-
-export function newSession({ limits, clock, work }: SharedServices, facts: SessionFacts, to: Downstream): Session {
-  const session = new Session(facts, to, limits, clock);
-  session.onSettled = () => work.end();
-  return session;
 }
 
 function streams({ newId, events, limits }: SharedServices, sessionId: string, revision: Revision): StreamsDownstream {
