@@ -7,7 +7,7 @@ import { concat, type Raw, rewrite } from '../wire/compose.ts';
 import type { ObjectSpan } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { elementsAt, membersAt } from '../wire/skim.ts';
-import { member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { member, slice, textAt, textMember, valueAt } from '../wire/values.ts';
 import { contentRows, lists, type ResultPart, unknownMembers } from './revision-compat.ts';
 
 /** An object and the bytes that contain it. */
@@ -40,7 +40,7 @@ export function withObjectSchemas(result: ObjectPlace): Buffer | undefined {
     const schema = member(object, 'outputSchema');
     const members = schema && membersAt(bytes, schema);
     if (schema === undefined || members === undefined) return undefined;
-    const type = textOf({ bytes, object: members }, 'type');
+    const type = textMember(bytes, members, 'type');
     if (type === 'object') return undefined;
     // A schema without a type allows both objects and other values, so it cannot say which results are wrapped.
     if (type === undefined) return rewrite(bytes, object, { drop: (key) => key === 'outputSchema' });
@@ -75,7 +75,7 @@ function degradeMessage({ bytes, object }: ObjectPlace, revision: Revision): Buf
 }
 
 function replaced(block: ObjectPlace, revision: Revision): Buffer | undefined {
-  const own = textOf(block, 'type');
+  const own = textMember(block.bytes, block.object, 'type');
   const row = contentRows.find(({ type, since }) => own === type && revision < since);
   if (row === undefined) return undefined;
   const value = valueAt(block.bytes, block.object) as Record<string, unknown>;
@@ -120,12 +120,7 @@ function after(change: Buffer | undefined, before: ObjectPlace): ObjectPlace {
   return (change && placeOf(change)) ?? before;
 }
 
-function textOf({ bytes, object }: ObjectPlace, key: string): string | undefined {
-  const found = member(object, key);
-  return found && stringAt(bytes, found);
-}
-
 function isText(block: Uint8Array): boolean {
   const place = placeOf(block);
-  return place !== undefined && textOf(place, 'type') === 'text';
+  return place !== undefined && textMember(place.bytes, place.object, 'type') === 'text';
 }

@@ -13,7 +13,7 @@ import { concat, forwarded, notificationBytes, type Raw } from '../wire/compose.
 import type { ErrorResponse, Notification, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
-import { asksForInput, member, slice, stringAt } from '../wire/values.ts';
+import { asksForInput, slice, textMember } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
@@ -120,7 +120,8 @@ export class LegacyResponder implements CallSink {
   #respondError(outcome: { readonly message: ErrorResponse; readonly vocabulary: Era }): void {
     const { message, vocabulary } = outcome;
     if (vocabulary === 'modern') {
-      this.#exchange.respond(errorFor('legacy', outcome, this.#request.row, this.#uri()));
+      const { row, message: request } = this.#request;
+      this.#exchange.respond(errorFor('legacy', outcome, row, textMember(request.bytes, request.params, 'uri')));
       return;
     }
     const unknown = olderError(this.#session.client.revision, errorCode(message));
@@ -229,11 +230,6 @@ export class LegacyResponder implements CallSink {
     this.#callWithHeaders(this.#latest, true);
     return true;
   }
-
-  #uri(): string | undefined {
-    const uri = member(this.#request.message.params, 'uri');
-    return uri && stringAt(this.#request.message.bytes, uri);
-  }
 }
 
 /** The result in the client's era and revision; undefined where it can stay as it is. */
@@ -267,8 +263,7 @@ function askOf(
 
 function isAccepted(answer: Raw): boolean {
   const place = placeOf(concat([answer]));
-  const action = place && member(place.object, 'action');
-  return place !== undefined && action !== undefined && stringAt(place.bytes, action) === 'accept';
+  return place !== undefined && textMember(place.bytes, place.object, 'action') === 'accept';
 }
 
 /**

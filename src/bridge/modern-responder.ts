@@ -19,9 +19,10 @@ import { methodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { admitsKind, nothingWanted, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
-import { asksForInput, member, textAt, textMember, valueAt } from '../wire/values.ts';
+import { asksForInput, member, textAt, textMember } from '../wire/values.ts';
 import { completed, errorCode, errorFor, modernResult } from './era-translation.ts';
-import { type InputQuestion, inputRequired, inputResponses, questionOf } from './input-required.ts';
+import { type InputQuestion, inputRequired } from './input-required.ts';
+import { KeptForRetry, type KeptLimits, missingForAsk } from './kept-for-retry.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
 import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
@@ -38,7 +39,7 @@ export interface Parties {
 
 export interface ModernContext {
   readonly pendingCalls: PendingCalls;
-  readonly limits: ResponderLimits & { readonly eventsPerStream: number; readonly eventBytesPerStream: number };
+  readonly limits: ResponderLimits & KeptLimits;
   readonly clock: Clock;
   readonly fault: Fault;
   readonly warn: Warn;
@@ -55,13 +56,9 @@ export class ModernResponder implements CallSink {
   /** Undefined while the call is pending. */
   #exchange: Exchange | undefined;
   #call: Call | undefined;
-  /** Notifications that came while the call was pending. */
-  #buffered: Notification[] | undefined;
-  #bufferedBytes = 0;
   #outcome: CallOutcome | undefined;
-  /** Created for the first server request: nearly every call has none. */
-  #asks: Map<string, ServerRequest> | undefined;
-  #asked = 0;
+  /** Created for the first server request: nearly every call has none, and no call is pending without one. */
+  #kept: KeptForRetry | undefined;
   #rounds: number;
   /** Only for a subscription. */
   #acknowledged = false;
@@ -85,19 +82,8 @@ export class ModernResponder implements CallSink {
 
   notify(notification: Notification): void {
     if (this.#exchange !== undefined) this.#send(this.#exchange, notification);
-    else this.#keep(notification);
-  }
-
-  #keep(notification: Notification): void {
-    const { eventsPerStream, eventBytesPerStream } = this.#context.limits;
-    const size = notification.bytes.byteLength;
-    this.#buffered ??= [];
-    if (this.#buffered.length >= eventsPerStream || this.#bufferedBytes + size > eventBytesPerStream) {
+    else if (this.#kept?.addNotification(notification) !== true)
       this.#context.count('exchange.parked_notification_dropped');
-      return;
-    }
-    this.#buffered.push(notification);
-    this.#bufferedBytes += size;
   }
 
   pause(): void {
@@ -105,7 +91,7 @@ export class ModernResponder implements CallSink {
   }
 
   ask(ask: ServerRequest): void {
-    const missing = this.#missingFor(ask);
+    const missing = missingForAsk(ask, this.#latest.client.capabilities);
     if (missing !== undefined || this.#request.row.mayAsk !== true) {
       ask.answer({ failure: new Failure('ask_not_supported') });
       // The backend knows the client's capabilities and demands more: the request cannot be processed without them.
@@ -113,17 +99,13 @@ export class ModernResponder implements CallSink {
       if (missing !== undefined) this.#exchange?.abort(lacking(missing));
       return;
     }
-    // They are kept until the client's retry, so they may not exceed the limit of one round.
-    if (this.#askedBytes() + ask.message.bytes.byteLength > this.#context.limits.roundBytes) {
+    this.#kept ??= new KeptForRetry(this.#context.limits);
+    if (!this.#kept.addAsk(ask)) {
       const failure = new Failure('round_too_large');
       ask.answer({ failure });
       this.#exchange?.abort(failure);
       return;
     }
-    const key = `ask-${++this.#asked}`;
-    this.#asks ??= new Map();
-    this.#asks.set(key, ask);
-    ask.onWithdrawn(() => this.#asks?.delete(key));
     // Server requests that arrive together go to the client together.
     this.#context.clock.soon(() => this.#requireInput());
   }
@@ -131,7 +113,7 @@ export class ModernResponder implements CallSink {
   settle(outcome: CallOutcome): void {
     this.#outcome = outcome;
     this.#call = undefined;
-    this.#asks = undefined;
+    this.#kept?.dropAsks();
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const { row } = this.#request;
@@ -152,35 +134,31 @@ export class ModernResponder implements CallSink {
     this.#latest = request;
     this.#call?.hear?.(request.logLevel);
     exchange.drivenBy(this.#call);
-    this.#bufferedBytes = 0;
-    const buffered = this.#buffered ?? [];
-    this.#buffered = undefined;
-    for (const notification of buffered) this.#send(exchange, notification);
+    for (const notification of this.#kept?.takeNotifications() ?? []) this.#send(exchange, notification);
     if (this.#outcome !== undefined) {
       this.settle(this.#outcome);
       return;
     }
-    for (const { key, result } of inputResponses(exchange.request)) {
-      const ask = this.#asks?.get(key);
-      this.#asks?.delete(key);
-      ask?.answer({ result });
-    }
-    if (this.#asks !== undefined && this.#asks.size > 0) this.#context.clock.soon(() => this.#requireInput());
+    this.#kept?.answer(exchange.request);
+    if (this.#kept?.hasAsks) this.#context.clock.soon(() => this.#requireInput());
   }
 
   /** No retry will follow. */
   abandon(reason: string): void {
-    this.#asks = undefined;
+    this.#kept?.dropAsks();
     this.#call?.cancel(reason);
     this.#call = undefined;
   }
 
   #requireInput(): void {
     const exchange = this.#exchange;
-    if (exchange === undefined || exchange.settled) return;
-    if (this.#asks === undefined || this.#asks.size === 0) return;
-    const questions = [...this.#asks].map(([key, ask]) => questionOf(key, ask));
-    const state = this.#unanswerable() ?? this.#nextRound(questions) ?? this.#park(exchange);
+    if (exchange === undefined || exchange.settled || !this.#kept?.hasAsks) return;
+    const questions = this.#kept.questions();
+    const missing = this.#kept.missing(this.#latest.client.capabilities);
+    const state =
+      (missing && lacking(missing)) ??
+      this.#nextRound(questions) ??
+      this.#context.pendingCalls.park(this, this.#claim(exchange), this.#parties.backend);
     if (state instanceof Failure) {
       exchange.abort(state);
       return;
@@ -209,30 +187,6 @@ export class ModernResponder implements CallSink {
     if (++this.#rounds > rounds) return new Failure('too_many_rounds');
     const size = questions.reduce((sum, { params }) => sum + (params?.length ?? 0), 0);
     return size > roundBytes ? new Failure('round_too_large') : undefined;
-  }
-
-  /** A retry may declare fewer capabilities than the request that it continues. */
-  #unanswerable(): Failure | undefined {
-    for (const ask of this.#asks?.values() ?? []) {
-      const missing = this.#missingFor(ask);
-      if (missing !== undefined) return lacking(missing);
-    }
-    return undefined;
-  }
-
-  #askedBytes(): number {
-    let sum = 0;
-    for (const { message } of this.#asks?.values() ?? []) sum += message.bytes.byteLength;
-    return sum;
-  }
-
-  #missingFor({ row, message: { bytes, params } }: ServerRequest): Record<string, unknown> | undefined {
-    const question = { method: row.method, params: params && valueAt(bytes, params) };
-    return missingFor(question, this.#latest.client.capabilities);
-  }
-
-  #park(exchange: Exchange): string | Failure {
-    return this.#context.pendingCalls.park(this, this.#claim(exchange), this.#parties.backend);
   }
 
   #claim({ request }: Exchange): Claim {
@@ -286,7 +240,7 @@ export class ModernResponder implements CallSink {
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
         else if (outcome.vocabulary === 'modern') this.#respondModern(exchange, outcome.message);
-        else this.#translate(exchange, outcome.message);
+        else exchange.respondResult(modernResult(outcome.message, this.#request.row, this.#parties.serverInfo));
     }
   }
 
@@ -318,10 +272,6 @@ export class ModernResponder implements CallSink {
     }
     const error = errorFor('modern', outcome, row, undefined);
     exchange.respond(error, modernStatus(errorCode(error)));
-  }
-
-  #translate(exchange: Exchange, message: ResultResponse): void {
-    exchange.respondResult(modernResult(message, this.#request.row, this.#parties.serverInfo));
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
+import { Tally } from '../exchange/tally.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Lease, Seal } from '../store/ports.ts';
 import { canonicalMembers } from '../wire/canonical.ts';
@@ -171,20 +172,6 @@ export class PendingCalls {
     this.#parked.delete(id);
     this.#perPrincipal.add(parked.principal, -1);
     this.#perBackend.add(parked.backend, -1);
-  }
-}
-
-class Tally {
-  readonly #counts = new Map<string, number>();
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0;
-  }
-
-  add(key: string, change: 1 | -1): void {
-    const count = this.of(key) + change;
-    if (count === 0) this.#counts.delete(key);
-    else this.#counts.set(key, count);
   }
 }
 

@@ -44,6 +44,8 @@ export interface AskRow extends Row {
   replace?(params: Value): Value;
 }
 
+type AskFeature = Pick<AskRow, 'applies' | 'replace'> & Partial<Pick<AskRow, 'instead'>>;
+
 /** An error code with a meaning of its own. */
 export interface ErrorRow extends Row {
   readonly kind: 'error';
@@ -72,7 +74,6 @@ const things: Readonly<Record<ResultPart, string>> = {
 const omitted = 'It is left out.';
 const named = 'It is left out; `name` remains.';
 const asText = 'It is sent as text, if the result has no text of its own.';
-const refused = 'The server request fails with `revision_too_old`; the client does not get it.';
 
 const member = (of: ResultPart, name: string, since: Revision, instead: string): MemberRow => ({
   kind: 'member',
@@ -82,6 +83,18 @@ const member = (of: ResultPart, name: string, since: Revision, instead: string):
   since,
   instead,
 });
+
+/** The server request is refused, unless the row says what the client gets instead. */
+const ask = (method: string) => (what: string, since: Revision, feature: AskFeature) => ({
+  kind: 'ask' as const,
+  what,
+  method,
+  since,
+  instead: 'The server request fails with `revision_too_old`; the client does not get it.',
+  ...feature,
+});
+const elicitation = ask('elicitation/create');
+const sampling = ask('sampling/createMessage');
 
 const capability = (name: CapabilityRow['capability'], since: Revision, sub?: string): CapabilityRow => ({
   kind: 'capability',
@@ -129,77 +142,35 @@ export const olderRows: readonly OlderRow[] = [
     instead: 'It is sent as text: name, URI and description.',
     replace: ({ uri, name, title, description }) => ({
       type: 'text',
-      text: [`${String(title ?? name)}: ${String(uri)}`, description]
-        .filter((line) => typeof line === 'string')
-        .join('\n'),
+      text: [`${title ?? name}: ${uri}`, description].filter((line) => typeof line === 'string').join('\n'),
     }),
   },
-  {
-    kind: 'ask',
-    what: 'elicitation',
-    method: 'elicitation/create',
-    since: '2025-06-18',
-    instead: refused,
-    applies: () => true,
-  },
-  {
-    kind: 'ask',
-    what: 'elicitation of a visit to a page (`mode: url`)',
-    method: 'elicitation/create',
-    since: '2025-11-25',
-    instead: refused,
+  elicitation('elicitation', '2025-06-18', { applies: () => true }),
+  elicitation('elicitation of a visit to a page (`mode: url`)', '2025-11-25', {
     applies: ({ mode }) => mode === 'url',
-  },
-  {
-    kind: 'ask',
-    what: 'a form with a choice of several values',
-    method: 'elicitation/create',
-    since: '2025-11-25',
-    instead: refused,
+  }),
+  elicitation('a form with a choice of several values', '2025-11-25', {
     applies: (params) => fieldsOf(params).some(({ field }) => field.type === 'array'),
-  },
-  {
-    kind: 'ask',
-    what: 'a form with titled choices (`oneOf`)',
-    method: 'elicitation/create',
-    since: '2025-11-25',
+  }),
+  elicitation('a form with titled choices (`oneOf`)', '2025-11-25', {
     instead: 'The choices are sent as `enum` and `enumNames`.',
     applies: (params) => fieldsOf(params).some(({ field }) => Array.isArray(field.oneOf)),
     replace: withNamedChoices,
-  },
-  {
-    kind: 'ask',
-    what: '`mode` of a form',
-    method: 'elicitation/create',
-    since: '2025-11-25',
+  }),
+  elicitation('`mode` of a form', '2025-11-25', {
     instead: 'It is left out: an elicitation without `mode` is a form.',
     applies: ({ mode }) => mode === 'form',
     replace: ({ mode: _mode, ...rest }) => rest,
-  },
-  {
-    kind: 'ask',
-    what: 'sampling with tools',
-    method: 'sampling/createMessage',
-    since: '2025-11-25',
-    instead: refused,
+  }),
+  sampling('sampling with tools', '2025-11-25', {
     applies: ({ tools, toolChoice }) => tools !== undefined || toolChoice !== undefined,
-  },
-  {
-    kind: 'ask',
-    what: 'several blocks of content in one message of a sampling request',
-    method: 'sampling/createMessage',
-    since: '2025-11-25',
-    instead: refused,
+  }),
+  sampling('several blocks of content in one message of a sampling request', '2025-11-25', {
     applies: (params) => contentsOf(params).some(Array.isArray),
-  },
-  {
-    kind: 'ask',
-    what: 'audio in a sampling request',
-    method: 'sampling/createMessage',
-    since: '2025-03-26',
-    instead: refused,
+  }),
+  sampling('audio in a sampling request', '2025-03-26', {
     applies: (params) => contentsOf(params).some((content) => isObject(content) && content.type === 'audio'),
-  },
+  }),
   {
     kind: 'error',
     what: 'the error -32042 (URL elicitation required)',
@@ -257,15 +228,14 @@ export function degradeServer(info: Value, revision: Revision): Value {
  * Undefined where it can stay as it is.
  */
 export function olderAsk(revision: Revision, method: string, params: unknown): Value | Failure | undefined {
-  let value: Value = isObject(params) ? params : {};
-  let changed = false;
+  const given: Value = isObject(params) ? params : {};
+  let value = given;
   for (const row of askRows) {
     if (row.method !== method || revision >= row.since || !row.applies(value)) continue;
     if (row.replace === undefined) return tooOld(row, revision);
     value = row.replace(value);
-    changed = true;
   }
-  return changed ? value : undefined;
+  return value === given ? undefined : value;
 }
 
 /** Why a client of that revision cannot get this error; undefined where it can. */

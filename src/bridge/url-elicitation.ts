@@ -36,10 +36,10 @@ export function requiredVisits(message: ErrorResponse): readonly InputQuestion[]
 /** The elicitation ids in the error. */
 export function visitIds(message: ErrorResponse): readonly string[] {
   if (errorCode(message) !== URL_ELICITATION_REQUIRED) return [];
-  return (elicitationsOf(message) ?? []).flatMap((span) => {
-    const id = member(membersAt(message.bytes, span), 'elicitationId');
-    return (id && stringAt(message.bytes, id)) ?? [];
-  });
+  const { bytes } = message;
+  return (elicitationsOf(message) ?? []).flatMap(
+    (span) => textMember(bytes, membersAt(bytes, span), 'elicitationId') ?? [],
+  );
 }
 
 /** Whether the user declined one of the pages. */

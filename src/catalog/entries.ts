@@ -3,10 +3,10 @@
  */
 import { Failure } from '../errors/failure.ts';
 import { listed } from '../policy/actions.ts';
-import type { Member, ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
+import type { ObjectSpan, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { elementsAt, membersAt } from '../wire/skim.ts';
-import { member, stringAt, valueAt } from '../wire/values.ts';
+import { member, stringAt, textMember, valueAt } from '../wire/values.ts';
 
 export interface Entry {
   /** The raw element of the list. */
@@ -56,7 +56,8 @@ export function readPage(
     skipped(entry);
     return [];
   });
-  return { entries, next: nextCursor(bytes, result), ttlMs: ttlOf(bytes, result), scope: scopeOf(bytes, result) };
+  const scope = textMember(bytes, result, 'cacheScope') === 'public' ? 'public' : 'private';
+  return { entries, next: nextCursor(bytes, result), ttlMs: ttlOf(bytes, result), scope };
 }
 
 /** The entry, or why it is invalid. */
@@ -85,15 +86,12 @@ function isJson(bytes: Uint8Array): boolean {
 /** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination#implementation-guidelines */
 function nextCursor(bytes: Uint8Array, result: ObjectSpan): string | undefined {
   const next = member(result, 'nextCursor');
-  if (next === undefined || isNull(bytes, next)) return undefined;
+  // It may be `null`.
+  if (next === undefined || bytes[next.start] === 0x6e /* n */) return undefined;
   const cursor = stringAt(bytes, next);
   // Treating it as the end would silently lose the rest of the list.
   if (cursor === undefined) throw new Failure('backend_invalid', { message: 'nextCursor is no string' });
   return cursor;
-}
-
-function isNull(bytes: Uint8Array, { start }: Member): boolean {
-  return bytes[start] === 0x6e; /* n */
 }
 
 /**
@@ -105,9 +103,4 @@ function ttlOf(bytes: Uint8Array, result: ObjectSpan): number | undefined {
   const value = ttl && valueAt(bytes, ttl);
   if (typeof value !== 'number' || Number.isNaN(value)) return undefined;
   return Math.min(Math.max(0, Math.floor(value)), Number.MAX_SAFE_INTEGER);
-}
-
-function scopeOf(bytes: Uint8Array, result: ObjectSpan): Scope {
-  const scope = member(result, 'cacheScope');
-  return scope !== undefined && stringAt(bytes, scope) === 'public' ? 'public' : 'private';
 }

@@ -168,12 +168,9 @@ export class NameResolver {
     reader: Reader,
   ): ResolvedTarget {
     const own = name === named.text ? message : renamed(message, row, name, named);
-    const base =
-      row.action === 'call'
-        ? { backend, name, message: own, names: this.#namesOf(endpoint, { backend, name }) }
-        : { backend, name, message: own };
-    const renames = this.#renamesLinks(endpoint, row, own !== message);
-    if (!renames) return base;
+    const target = { backend, name, message: own };
+    const base = row.action === 'call' ? { ...target, names: this.#namesOf(endpoint, target) } : target;
+    if (!this.#renamesLinks(endpoint, row, own !== message)) return base;
     const isRead = row.method === 'resources/read';
     const clientUri = (uri: string) =>
       isRead || !this.resources.isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;

@@ -153,24 +153,19 @@ export class ResourceOwners {
 
   /** The backend that every URI belongs to: all backends are known, and only this one has resources. */
   #onlyIn({ backends }: Endpoint): string | undefined {
-    let only: string | undefined;
-    for (const name of backends) {
-      const discovery = this.#currentGeneration.now.backends.get(name)?.lastDiscovery;
-      if (discovery === undefined) return undefined;
-      if (!offers(discovery, rows.resources)) continue;
-      if (only !== undefined) return undefined;
-      only = name;
-    }
-    return only;
+    if (backends.some((name) => this.#hasResources(name) === undefined)) return undefined;
+    const [only, ...others] = backends.filter((name) => this.#hasResources(name));
+    return others.length === 0 ? only : undefined;
   }
 
   /** Whether more than one backend is known to have resources. */
   areShared({ backends }: Endpoint): boolean {
-    let having = 0;
-    for (const name of backends) {
-      const discovery = this.#currentGeneration.now.backends.get(name)?.lastDiscovery;
-      if (discovery !== undefined && offers(discovery, rows.resources)) having += 1;
-    }
-    return having > 1;
+    return backends.filter((name) => this.#hasResources(name)).length > 1;
+  }
+
+  /** Undefined while the backend is not known. */
+  #hasResources(name: string): boolean | undefined {
+    const discovery = this.#currentGeneration.now.backends.get(name)?.lastDiscovery;
+    return discovery && offers(discovery, rows.resources);
   }
 }

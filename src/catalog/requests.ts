@@ -7,7 +7,7 @@ import { concat, type Edit, spliceMessage } from '../wire/compose.ts';
 import type { Member, Notification, ObjectSpan, Request, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { elementsAt, membersAt, skimMessage } from '../wire/skim.ts';
-import { asBuffer, member, stringAt } from '../wire/values.ts';
+import { asBuffer, member, stringAt, textMember } from '../wire/values.ts';
 
 export interface NamedTarget {
   readonly kind: 'tool' | 'prompt' | 'resource';
@@ -30,8 +30,7 @@ export function targetOf({ bytes, params }: Request | Notification, row: MethodR
     case 'ref': {
       const at = member(params, 'ref');
       const ref = at && membersAt(bytes, at);
-      const type = member(ref, 'type');
-      switch (type && stringAt(bytes, type)) {
+      switch (textMember(bytes, ref, 'type')) {
         case 'ref/prompt':
           return named('prompt', member(ref, 'name'));
         case 'ref/resource':

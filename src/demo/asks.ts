@@ -19,13 +19,13 @@ export type Answers<Key extends string> = { readonly [key in Key]: JsonObject };
 export type Ask = <Key extends string>(requests: { readonly [key in Key]: AskRequest }) => Promise<Answers<Key>>;
 
 /** `mode` is left out of forms: it is optional in every revision, and unknown before 2025-11-25. */
-export function form(message: string, properties: JsonObject, required: readonly string[]): AskRequest {
+export function form(message: string, properties: JsonObject, required = Object.keys(properties)): AskRequest {
   const requestedSchema = { type: 'object', properties, required };
   return { method: 'elicitation/create', params: { message, requestedSchema } };
 }
 
-const name = { type: 'string', title: 'Name', minLength: 1 };
-export const nameForm = form('What is your name?', { name }, ['name']);
+export const nameField = { type: 'string', title: 'Name', minLength: 1 };
+export const nameForm = form('What is your name?', { name: nameField });
 
 /** The capability that the question needs and the client has not declared. */
 function missing(capabilities: JsonObject, request: AskRequest): JsonObject {

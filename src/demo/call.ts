@@ -57,9 +57,9 @@ export interface Item {
   /** As the list shows it to the newest revision. */
   readonly definition: JsonObject;
   /** The first revision that has what the item needs; older ones don't get to see it. */
-  readonly since?: Revision;
+  readonly since?: Revision | undefined;
   /** There only while a toggle tool has put it there. */
-  readonly extra?: ListKind;
+  readonly extra?: ListKind | undefined;
 }
 
 export function offered<Of extends Item>(items: readonly Of[], { revision, world }: Call): readonly Of[] {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint } from '../exchange/arrival.ts';
 import type { Sweep, Sweepable } from '../exchange/sweep.ts';
+import { Tally } from '../exchange/tally.ts';
 import type { HttpAnswer, OpenBody } from './respond.ts';
 
 /** In seconds: incomplete bodies finish, or time out, all the time. */
@@ -222,7 +223,7 @@ export interface BodyBudgetLimits {
  */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
-  readonly #byAddress = new Map<string, number>();
+  readonly #byAddress = new Tally();
   #total = 0;
 
   constructor(limits: BodyBudgetLimits) {
@@ -231,18 +232,16 @@ export class BodyBudget {
 
   /** False when over the limit; then nothing is counted. */
   take(address: string, bytes: number): boolean {
-    const own = (this.#byAddress.get(address) ?? 0) + bytes;
     const { bodyBytesTotal, bodyBytesPerAddress } = this.#limits;
+    const own = this.#byAddress.of(address) + bytes;
     if (own > bodyBytesPerAddress || this.#total + bytes > bodyBytesTotal) return false;
-    this.#byAddress.set(address, own);
+    this.#byAddress.add(address, bytes);
     this.#total += bytes;
     return true;
   }
 
   give(address: string, bytes: number): void {
-    const left = (this.#byAddress.get(address) ?? 0) - bytes;
-    if (left > 0) this.#byAddress.set(address, left);
-    else this.#byAddress.delete(address);
+    this.#byAddress.add(address, -bytes);
     this.#total -= bytes;
   }
 }

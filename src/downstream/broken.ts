@@ -1,7 +1,7 @@
 /** Connections on which HTTP parsing failed: the response they get, and how long they stay open. */
 import type { Duplex } from 'node:stream';
 import { Failure, type Reason } from '../errors/failure.ts';
-import { failureOnTheWire, type HttpAnswer, LINGER_MS, type ResponseHeaders } from './respond.ts';
+import { destroyAfter, failureOnTheWire, type HttpAnswer, LINGER_MS, type ResponseHeaders } from './respond.ts';
 
 /** How many bytes may still arrive in that time: enough for the rest of an oversized header, not for a flood. */
 const LINGER_BYTES = 256 * 1024;
@@ -14,8 +14,8 @@ const reasons: Readonly<Record<string, Reason>> = {
 };
 
 export class BrokenConnections {
-  /** Connections that were answered and are about to be closed. */
-  readonly #lingering = new Map<Duplex, { readonly taken: number; readonly timer: NodeJS.Timeout }>();
+  /** Connections that were answered and are about to be closed, and how much had been read of each. */
+  readonly #lingering = new Map<Duplex, number>();
 
   /** `latest` is the most recent response on the connection. */
   break(
@@ -23,10 +23,10 @@ export class BrokenConnections {
     socket: Duplex & { bytesRead?: number },
     latest: HttpAnswer | undefined,
   ): void {
-    const lingering = this.#lingering.get(socket);
-    if (lingering !== undefined) {
+    const taken = this.#lingering.get(socket);
+    if (taken !== undefined) {
       // The parser reports the error again for each further chunk.
-      if ((socket.bytesRead ?? 0) - lingering.taken > LINGER_BYTES) socket.destroy();
+      if ((socket.bytesRead ?? 0) - taken > LINGER_BYTES) socket.destroy();
       return;
     }
     const failure = failureOf(error);
@@ -39,14 +39,10 @@ export class BrokenConnections {
 
   /** Sends the failure and closes the connection. */
   dismiss(socket: Duplex & { bytesRead?: number }, failure: Failure, headers?: ResponseHeaders): void {
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    timer.unref();
-    this.#lingering.set(socket, { taken: socket.bytesRead ?? 0, timer });
+    destroyAfter(socket, LINGER_MS);
+    this.#lingering.set(socket, socket.bytesRead ?? 0);
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => {
-      clearTimeout(timer);
-      this.#lingering.delete(socket);
-    });
+    socket.on('close', () => this.#lingering.delete(socket));
     socket.end(failureOnTheWire(failure, headers));
     socket.resume();
   }

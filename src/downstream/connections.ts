@@ -4,7 +4,8 @@
  */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HttpAnswer } from './respond.ts';
+import { Tally } from '../exchange/tally.ts';
+import { destroyAfter, type HttpAnswer } from './respond.ts';
 import type { Shared } from './shared.ts';
 
 export interface ConnectionLimits {
@@ -33,7 +34,7 @@ export type TrackedSocket<T extends Duplex = Duplex> = T & { [state]: TrackedCon
 
 export class ConnectionCounter {
   readonly #shared: Shared;
-  readonly #byAddress = new Map<string, number>();
+  readonly #byAddress = new Tally();
   #total = 0;
 
   constructor(shared: Shared) {
@@ -44,23 +45,16 @@ export class ConnectionCounter {
     const { connectionsTotal, connectionsPerAddress } = this.#shared.limits;
     // Many clients share the address of a trusted proxy, so such an address has no limit.
     const address = this.#shared.currentGeneration.now.addresses.peer(socket);
-    const own = address === undefined ? 0 : (this.#byAddress.get(address) ?? 0) + 1;
-    if (address !== undefined) this.#byAddress.set(address, own);
-    this.#total += 1;
-    socket.once('close', () => this.#closed(address));
+    this.#count(address, 1);
+    socket.once('close', () => this.#count(address, -1));
+    const own = address === undefined ? 0 : this.#byAddress.of(address);
     const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;
     (socket as TrackedSocket<Socket>)[state] = { isBeyondLimit, due: 0, latest: undefined };
-    if (!isBeyondLimit) return;
-    const timer = setTimeout(() => socket.destroy(), RESERVED_MS);
-    timer.unref();
-    socket.once('close', () => clearTimeout(timer));
+    if (isBeyondLimit) destroyAfter(socket, RESERVED_MS);
   }
 
-  #closed(address: string | undefined): void {
-    this.#total -= 1;
-    if (address === undefined) return;
-    const left = (this.#byAddress.get(address) ?? 0) - 1;
-    if (left > 0) this.#byAddress.set(address, left);
-    else this.#byAddress.delete(address);
+  #count(address: string | undefined, change: 1 | -1): void {
+    this.#total += change;
+    if (address !== undefined) this.#byAddress.add(address, change);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Failure, FailureRow } from '../errors/failure.ts';
 import { failureBytes, type Pieces } from '../wire/compose.ts';
 import { type Era, knownRevisions } from '../wire/revisions.ts';
@@ -195,10 +196,15 @@ export const LINGER_MS = 2000;
 function lingerOnClose(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    timer.unref();
-    socket.once('close', () => clearTimeout(timer));
+    destroyAfter(socket, LINGER_MS);
   };
+}
+
+/** Does not keep the process alive. */
+export function destroyAfter(socket: Duplex, ms: number): void {
+  const timer = setTimeout(() => socket.destroy(), ms);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function writeHead(res: HttpAnswer, status: number, head: string[]): void {

@@ -9,7 +9,7 @@ import type { Batch, Message, Request, Span } from '../wire/message.ts';
 import { has, methodRow } from '../wire/methods.ts';
 import { checkMirrored } from '../wire/mirror.ts';
 import { type Era, knownRevisions, type Profile, type Revision } from '../wire/revisions.ts';
-import { isObject, member, slice, stringAt, textAt, valueAt } from '../wire/values.ts';
+import { isObject, member, slice, textAt, textMember, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 import type { RequestContext } from './context.ts';
 
@@ -27,8 +27,7 @@ export function admitModern(context: RequestContext, request: Request): void {
   const { header, endpoint } = context;
   const { profile } = endpoint;
   const row = methodRow(request.method);
-  const version = metaMember(request, 'protocolVersion');
-  const named = version && stringAt(request.bytes, version);
+  const named = textMember(request.bytes, request.meta, metaKeys.protocolVersion);
   if (named === undefined)
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.protocolVersion}` });
   if (header !== undefined) {

@@ -10,22 +10,18 @@ import { Failure } from '../errors/failure.ts';
 import type { Ending } from '../exchange/exchange.ts';
 import type { AuditParts } from '../policy/audit-trail.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
-import type { Permit } from '../policy/permit.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
-import { spliceMessage } from '../wire/compose.ts';
+import { withParam } from '../subscriptions/notifications.ts';
 import type { Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { skimMessage } from '../wire/skim.ts';
-import { filterOf, listKinds, readFilter } from '../wire/subscription-filter.ts';
-import { member } from '../wire/values.ts';
-import { asAuthorizationRequest } from './authorize.ts';
+import { filterIn, filterOf, listKinds } from '../wire/subscription-filter.ts';
+import { asAuthorizationRequest, onlyBackend } from './authorize.ts';
 import type { RequestContext } from './context.ts';
 import { readerOf } from './resolve.ts';
 import type { StageServices } from './services.ts';
 
 export interface ListenAuthorization extends Authorization {
-  readonly permit: Permit;
   /** The request, with its filter reduced to what is allowed. */
   readonly message: Request;
 }
@@ -92,10 +88,9 @@ async function decideParts(
   const { authorizer, endpoint, request: message, row } = context;
   const { nameResolver } = services.shared;
   const reader = () => readerOf(services, context);
-  const filter = readFilter(message);
-  if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+  const filter = filterIn(message);
   const merged = isMerged(endpoint);
-  const backend = merged ? '' : (endpoint.backends[0] ?? '');
+  const backend = onlyBackend(endpoint);
   const isUri = async (uri: string): Promise<boolean> => {
     if (!merged) return grants.ask(row, backend, { kind: 'resource', name: uri });
     const origin = await located(nameResolver, context, uri, reader());
@@ -120,7 +115,7 @@ async function decideParts(
     return { permit, authorizer, message, over };
   delete left.resourceSubscriptions;
   if (uris.length > 0) left.resourceSubscriptions = uris;
-  return { permit, authorizer, message: withFilter(message, left), over };
+  return { permit, authorizer, message: withParam(message, 'notifications', left), over };
 }
 
 /** True for denials that do not depend on what the part names: every other part would be denied as well. */
@@ -135,10 +130,4 @@ async function located(nameResolver: NameResolver, { endpoint }: RequestContext,
     if (error instanceof Failure) return undefined;
     throw error;
   }
-}
-
-function withFilter(message: Request, filter: object): Request {
-  const span = member(message.params, 'notifications');
-  if (span === undefined) return message;
-  return skimMessage(spliceMessage(message, [{ span, with: JSON.stringify(filter) }])) as Request;
 }

@@ -8,12 +8,15 @@ import type { Lists } from '../catalog/lists.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
-import type { MethodRow } from '../wire/methods.ts';
-import { isObject, member, stringAt, valueAt } from '../wire/values.ts';
+import type { Message, Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import type { Revision } from '../wire/revisions.ts';
+import { isObject, textMember, valueAt } from '../wire/values.ts';
 import type { RequestContext } from './context.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -32,7 +35,7 @@ export function authorize(services: StageServices, context: RequestContext): voi
   const { authorizer, endpoint, listen, target } = context;
   if (listen?.authorization !== undefined) context.authorization = listen.authorization;
   else if (target === undefined)
-    context.authorization = authorizer.ask(asAuthorizationRequest(context, context.row, onlyBackend(endpoint)));
+    context.authorization = authorizeForAll(context, context.row, context.client.revision, context.request);
   else if (authorizer.isFree(endpoint)) context.authorization = authorizer.free(context);
   else return authorizeTarget(services, context);
 }
@@ -92,6 +95,34 @@ function authorizeIn(
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
 }
 
+/** For messages that concern all backends of the endpoint together. */
+export function authorizeForAll(
+  { principal, endpoint, authorizer }: RequestContext,
+  row: MethodRow,
+  revision: Revision | undefined,
+  message: Message,
+): Authorization {
+  return authorizer.ask({ principal, endpoint, row, backend: onlyBackend(endpoint), revision, message });
+}
+
+/** A message that gets no response. */
+export type OneWayMessage = Exclude<Message, Request>;
+
+/**
+ * Returns the row of a notification that is known and allowed. A response has no method that a rule could name: it
+ * goes to the server request that waits for it, and nowhere else.
+ */
+export function authorizeOneWay(
+  context: RequestContext,
+  revision: Revision | undefined,
+  message: OneWayMessage,
+): MethodRow | undefined {
+  const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
+  if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
+  authorizeForAll(context, row, revision, message).over?.({ outcome: 'result' });
+  return row;
+}
+
 /** The request, in the form that policy decides about. */
 export function asAuthorizationRequest(
   { principal, endpoint, client, request }: RequestContext,
@@ -108,15 +139,11 @@ export function onlyBackend(endpoint: Endpoint): string {
 }
 
 function endPending({ pendingCalls }: SharedServices, { principal, endpoint, request }: RequestContext): void {
-  const span = member(request.params, 'requestState');
-  const state = span && stringAt(request.bytes, span);
+  const state = textMember(request.bytes, request.params, 'requestState');
   if (state === undefined) return;
-  pendingCalls.take(state, { principal, endpoint: endpoint.path, request }).then(
-    (taken) => {
-      if (taken instanceof ModernResponder) taken.abandon('Denied by policy');
-    },
-    () => undefined,
-  );
+  onFulfilled(pendingCalls.take(state, { principal, endpoint: endpoint.path, request }), (taken) => {
+    if (taken instanceof ModernResponder) taken.abandon('Denied by policy');
+  });
 }
 
 /** Whether the failure has an HTTP status of its own, which must be known before the response begins. */
@@ -133,11 +160,7 @@ export function rejected(error: unknown): Promise<never> {
 
 /** The request was allowed, or will be, and is not executed after all. */
 export function abandon(context: RequestContext, cleared: void | Promise<void>): void {
-  if (cleared instanceof Promise)
-    cleared.then(
-      () => abandonAuthorization(context.authorization),
-      () => undefined,
-    );
+  if (cleared instanceof Promise) onFulfilled(cleared, () => abandonAuthorization(context.authorization));
   else abandonAuthorization(context.authorization);
 }
 

@@ -1,19 +1,12 @@
 /** The members of a batch: every member is authorized before any of them is executed, and one denial denies all. */
 import type { Failure } from '../errors/failure.ts';
 import { Denied } from '../policy/refusals.ts';
-import type { Message, Request } from '../wire/message.ts';
+import type { Message } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { abandon } from './authorize.ts';
+import type { Revision } from '../wire/revisions.ts';
+import { abandon, authorizeOneWay, type OneWayMessage } from './authorize.ts';
 import type { RequestContext } from './context.ts';
-
-type OneWay = Exclude<Message, Request>;
-
-export interface Deciding {
-  /** Throws where the message is denied. */
-  oneWay(message: OneWay): MethodRow | undefined;
-  request(message: Request): RequestContext;
-  clear(context: RequestContext): void | Promise<void>;
-}
+import type { Pipeline } from './pipeline.ts';
 
 interface BatchedRequest {
   readonly context: RequestContext;
@@ -21,20 +14,20 @@ interface BatchedRequest {
 }
 
 export class BatchMembers {
-  readonly oneWay: { readonly message: OneWay; readonly row: MethodRow | undefined }[] = [];
+  readonly oneWay: { readonly message: OneWayMessage; readonly row: MethodRow | undefined }[] = [];
   readonly requests: BatchedRequest[] = [];
   readonly #denials: Denied[] = [];
 
-  constructor(messages: readonly Message[], deciding: Deciding) {
+  constructor(pipeline: Pipeline, batch: RequestContext, revision: Revision, messages: readonly Message[]) {
     for (const message of messages) {
       if (message.kind === 'request') {
-        const context = deciding.request(message);
+        const context = batch.member(message);
         context.request = message;
-        this.requests.push({ context, cleared: this.#clear(context, deciding) });
+        this.requests.push({ context, cleared: this.#clear(pipeline, context) });
         continue;
       }
       try {
-        this.oneWay.push({ message, row: deciding.oneWay(message) });
+        this.oneWay.push({ message, row: authorizeOneWay(batch, revision, message) });
       } catch (error) {
         if (!(error instanceof Denied)) throw error;
         this.#denials.push(error);
@@ -51,8 +44,8 @@ export class BatchMembers {
   }
 
   /** Only denials concern the whole batch. Any other failure is reported in the response to its own member. */
-  #clear(context: RequestContext, deciding: Deciding): Promise<void> {
-    const clearing = (async () => deciding.clear(context))();
+  #clear(pipeline: Pipeline, context: RequestContext): Promise<void> {
+    const clearing = (async () => pipeline.clear(context))();
     clearing.catch((error: unknown) => {
       if (error instanceof Denied) this.#denials.push(error);
     });

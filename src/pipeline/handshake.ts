@@ -8,7 +8,7 @@ import { about } from '../wire/about.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
-import { member, slice, stringAt, valueAt } from '../wire/values.ts';
+import { member, slice, textMember, valueAt } from '../wire/values.ts';
 import { checkSize, unsupported } from './admit.ts';
 
 /**
@@ -17,8 +17,7 @@ import { checkSize, unsupported } from './admit.ts';
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */
 export function readInitialize(request: Request, profile: Profile): ClientFacts {
-  const wanted = member(request.params, 'protocolVersion');
-  const version = wanted && stringAt(request.bytes, wanted);
+  const version = textMember(request.bytes, request.params, 'protocolVersion');
   if (version === undefined) throw new Failure('invalid_params', { message: 'protocolVersion is required' });
   const fallback = newest(profile.revisions, 'legacy');
   if (fallback === undefined) throw unsupported(profile, version);

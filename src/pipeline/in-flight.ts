@@ -2,6 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
+import { within } from '../exchange/within.ts';
 
 interface AbortableRequest {
   abort(failure: Failure): void;
@@ -45,13 +46,10 @@ export class BackendInFlight {
     const at = this.#at.get(backend);
     this.#at.delete(backend);
     if (at === undefined || at.requests.first === undefined) return;
-    await new Promise<void>((resolve) => {
-      const stopWaiting = clock.after(withinMs, resolve);
-      at.whenGone = () => {
-        stopWaiting();
-        resolve();
-      };
+    const gone = new Promise<void>((resolve) => {
+      at.whenGone = resolve;
     });
+    await within(clock, withinMs, gone, () => undefined);
     const failure = new Failure('backend_unavailable', { message: 'The backend was removed from the config' });
     for (const { request } of at.requests.members()) request.abort(failure);
   }
@@ -80,12 +78,9 @@ export class InFlight {
   /** Resolves when no work runs any more, or after `withinMs`. */
   finished(withinMs: number, clock: Clock): Promise<void> {
     if (this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const stopWaiting = clock.after(withinMs, resolve);
-      this.#whenDone = () => {
-        stopWaiting();
-        resolve();
-      };
+    const done = new Promise<void>((resolve) => {
+      this.#whenDone = resolve;
     });
+    return within(clock, withinMs, done, () => undefined);
   }
 }

@@ -4,12 +4,14 @@ import type { CallStarter } from '../bridge/responder.ts';
 import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Session } from '../session/session.ts';
 import { PooledCall } from '../upstream/pooled-call.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification } from '../wire/message.ts';
 import { offers } from '../wire/methods.ts';
+import { textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
 import { type EraCalls, type FoundUpstream, InterceptedCall } from './interceptors/compose.ts';
@@ -41,7 +43,7 @@ export class LegacyCalls implements EraCalls {
     const { row, exchange, authorization } = context;
     const { backend, message } = target;
     const { permit } = authorization;
-    this.sessionUpstreams.remember(session, exchange, target);
+    rememberSubscription(session, exchange, target);
     exchange.onOver(this.shared.backendInFlight.enter(backend, exchange));
     const upstream = await this.sessionUpstreams
       .upstreamFor(session, backend, permit, row)
@@ -114,6 +116,21 @@ export class LegacyCalls implements EraCalls {
     };
     return new PooledCall(request, withoutSessionLoss(sink), permit, reopen).begin(opened(upstream));
   }
+}
+
+/**
+ * Keeps which URI of the client means which resource of the backend, for later updates. Throws where there are too
+ * many.
+ */
+function rememberSubscription({ subscriptions }: Session, exchange: Exchange, target: ResolvedTarget): void {
+  const { backend, message } = target;
+  const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
+  const name = textMember(message.bytes, message.params, 'uri');
+  if (address === undefined || name === undefined) return;
+  if (exchange.row.method === 'resources/unsubscribe') subscriptions.remove(address);
+  if (exchange.row.method !== 'resources/subscribe') return;
+  const over = subscriptions.reserve(address, { backend, name });
+  exchange.onOver(({ outcome }) => over(outcome === 'result'));
 }
 
 function sessionOf({ session }: RequestContext): Session {

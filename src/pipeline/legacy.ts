@@ -1,36 +1,32 @@
-/** What a legacy client can send. Everything but `initialize` belongs to a session. */
+/** What a legacy client can send. Everything but `initialize` (initialize.ts) belongs to a session. */
 
 import { Failure } from '../errors/failure.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Authorization } from '../policy/authorization-request.ts';
 import { denyBatch } from '../policy/profile.ts';
-import { ConnectionDownstream, type Downstream, nowhere, StreamsDownstream } from '../session/downstream.ts';
-import { Session, type SessionFacts } from '../session/session.ts';
+import { nowhere } from '../session/downstream.ts';
+import type { Session } from '../session/session.ts';
 import { readBatch } from '../wire/batch.ts';
 import { notificationBytes, resultBytes } from '../wire/compose.ts';
-import type { Batch, Message, Notification, Request } from '../wire/message.ts';
+import type { Batch, Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { readVia, VIA } from '../wire/via.ts';
 import { checkVersionHeader } from './admit.ts';
-import { isToldByStatus, onlyBackend, rejected } from './authorize.ts';
+import { authorizeForAll, authorizeOneWay, isToldByStatus, type OneWayMessage, rejected } from './authorize.ts';
 import { BatchMembers } from './batch.ts';
 import { demandScopes } from './check-scopes.ts';
 import type { ConfigChange } from './config-change.ts';
-import type { ConnectionState, SessionOpening } from './connection-state.ts';
+import type { SessionOpening } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
 import { outlived } from './credential-expiry.ts';
-import { initializeResult, readInitialize, readStranger } from './handshake.ts';
-import { filterSession } from './interceptors/response-filter.ts';
-import { streamOf } from './open.ts';
+import { readStranger } from './handshake.ts';
+import { initialize } from './initialize.ts';
+import { newSession, streamOf } from './open.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { SharedServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
 
-/** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
-const STREAM_TAG_CHARACTERS = 8;
+const ping = methodRow('ping') as MethodRow;
 
 export class LegacyFront {
   readonly #pipeline: Pipeline;
@@ -46,9 +42,12 @@ export class LegacyFront {
   receive(context: RequestContext): void | Promise<void> {
     const { message, reply, header, connection } = context;
     if (message.kind === 'batch') return this.#batch(context, message);
-    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(context, message);
+    if (message.kind === 'request' && message.method === 'initialize') {
+      this.#refuseSecond(context);
+      return initialize(this.#pipeline, context, message);
+    }
     if (message.kind === 'request' && message.method === 'ping' && connection !== undefined) {
-      this.#decide(context, rowOf('ping'), undefined, message).over?.({ outcome: 'result' });
+      authorizeForAll(context, ping, undefined, message).over?.({ outcome: 'result' });
       reply.respond(resultBytes(message.id.raw, '{}'));
       return;
     }
@@ -57,8 +56,7 @@ export class LegacyFront {
     context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      const row = this.#decideOneWay(context, session, message);
-      this.#oneWay(context, session, message, row);
+      this.#oneWay(context, session, message, authorizeOneWay(context, session.client.revision, message));
       reply.accepted();
       return;
     }
@@ -111,79 +109,17 @@ export class LegacyFront {
   /** A session for one message. Its client declares no capabilities, so it gets no server requests. */
   #stranger({ endpoint, principal, header }: RequestContext): Session {
     const client = readStranger(header?.('mcp-protocol-version'), endpoint.profile);
-    return this.#newSession({ id: this.#shared.newId(), principal, endpoint, client }, nowhere);
+    return newSession(this.#shared, { id: this.#shared.newId(), principal, endpoint, client }, nowhere);
   }
 
-  #newSession(facts: SessionFacts, downstream: Downstream): Session {
-    const { limits, clock, work } = this.#shared;
-    const session = new Session(facts, downstream, limits, clock);
-    session.onSettled = () => work.end();
-    return session;
-  }
-
-  async #initialize(context: RequestContext, request: Request): Promise<void> {
-    const { endpoint, principal, reply, connection } = context;
-    // A second `initialize` is refused and changes nothing. An unknown session id gets its own failure.
-    if (
-      connection !== undefined
-        ? (connection.opening ?? connection.session) !== undefined
-        : context.header?.('mcp-session-id') !== undefined
-    ) {
-      if (connection === undefined) this.session(context);
-      throw new Failure('session_exists');
-    }
-    const via = readVia(context.header?.(VIA));
-    const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
-    const { permit, over } = this.#decide(context, rowOf('initialize'), client.revision, request);
-
-    const { currentGeneration, sessions } = this.#shared;
-    const id = this.#shared.newId();
-    const downstream =
-      connection === undefined ? this.#streams(id, client.revision) : new ConnectionDownstream(connection.connection);
-    const place = currentGeneration.place(endpoint);
-    const session = this.#newSession({ id, principal, endpoint: place, client }, downstream);
-    filterSession(this.#shared.currentGeneration, session);
-    let outcome: 'result' | 'error' = 'error';
-    try {
-      sessions.reserve(principal);
-    } catch (error) {
-      over?.({ outcome });
-      throw error;
-    }
-    this.#shared.work.begin();
-    const opened = connection === undefined ? undefined : open(connection);
-    let added = false;
-    try {
-      const discovery = await this.#upstreams.open(session, permit);
-      outcome = 'result';
-      // The client disconnected while the session was being opened, when there was no session to end yet.
-      if (connection?.closed === true) {
-        session.end(new Failure('session_ended'));
-        return;
-      }
-      // A reload may have changed or removed the endpoint meanwhile.
-      if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
-      this.#upstreams.reshape(session);
-      if (connection !== undefined) connection.session = session;
-      // The one client of stdio may stay as long as it likes. All other sessions count against the limits.
-      if (connection?.via !== 'stdio') {
-        sessions.add(session);
-        added = true;
-      }
-      const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
-      reply.respond(result, connection === undefined ? { 'Mcp-Session-Id': id } : {});
-    } finally {
-      if (!added) sessions.giveUp(principal);
-      this.#shared.work.end();
-      opened?.();
-      over?.({ outcome });
-    }
-  }
-
-  #streams(sessionId: string, revision: Revision): StreamsDownstream {
-    const { newId, events, limits } = this.#shared;
-    const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
-    return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
+  /** A second `initialize` changes nothing. An unknown session id gets its own failure. */
+  #refuseSecond(context: RequestContext): void {
+    const { connection, header } = context;
+    if (connection === undefined) {
+      if (header?.('mcp-session-id') === undefined) return;
+      this.session(context);
+    } else if ((connection.opening ?? connection.session) === undefined) return;
+    throw new Failure('session_exists');
   }
 
   /** Revision 2025-03-26 only. Every member is authorized before any of them is executed, and one denial denies all. */
@@ -199,11 +135,7 @@ export class LegacyFront {
     const messages = readBatch(batch, { depth: endpoint.profile.jsonDepth ?? jsonDepth, members: batchMembers });
     demandScopes(context, messages);
     this.#admit(session, messages.filter(({ kind }) => kind === 'request').length);
-    const members = new BatchMembers(messages, {
-      oneWay: (message) => this.#decideOneWay(context, session, message),
-      request: (message) => context.member(message),
-      clear: (member) => this.#pipeline.clear(member),
-    });
+    const members = new BatchMembers(this.#pipeline, context, session.client.revision, messages);
     if (context.authorizer.isOpen) return this.#doBatch(context, session, members);
     return members.decided().then((denial) => this.#doBatch(context, session, members, denial));
   }
@@ -233,31 +165,10 @@ export class LegacyFront {
     }
   }
 
-  /** For messages that concern all backends of the endpoint together. */
-  #decide(
-    { principal, endpoint, authorizer }: RequestContext,
-    row: MethodRow,
-    revision: Revision | undefined,
-    message: Message,
-  ): Authorization {
-    return authorizer.ask({ principal, endpoint, row, backend: onlyBackend(endpoint), revision, message });
-  }
-
-  /**
-   * Returns the row of a notification that is known and allowed. A response has no method that a rule could name: it
-   * goes to the server request that waits for it, and nowhere else.
-   */
-  #decideOneWay(context: RequestContext, session: Session, message: Exclude<Message, Request>): MethodRow | undefined {
-    const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
-    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
-    this.#decide(context, row, session.client.revision, message).over?.({ outcome: 'result' });
-    return row;
-  }
-
   #oneWay(
     { principal, endpoint, authorizer }: RequestContext,
     session: Session,
-    message: Exclude<Message, Request>,
+    message: OneWayMessage,
     row: MethodRow | undefined,
   ): void {
     if (message.kind === 'notification') this.#notification(session, principal, message, row);
@@ -291,22 +202,3 @@ function kept(message: Notification): Notification {
 }
 
 const INITIALIZED_BYTES = 4 * 1024;
-
-/** Returns a function to call when `initialize` has been answered, with a result or an error. */
-function open(connection: ConnectionState): () => void {
-  let done: () => void = () => undefined;
-  const answered = new Promise<void>((resolve) => {
-    done = resolve;
-  });
-  connection.opening = { answered, waiting: 0 };
-  return () => {
-    connection.opening = undefined;
-    done();
-  };
-}
-
-function rowOf(method: string) {
-  const row = methodRow(method);
-  if (row === undefined) throw new Failure('internal_error', { cause: new Error(`no row for ${method}`) });
-  return row;
-}

@@ -66,12 +66,14 @@ export class ModernListens {
     let stopWatching: () => void = () => undefined;
     return {
       authorization,
-      opened: (context) => {
-        const { principal, exchange } = context;
+      opened: ({ principal, endpoint, connection, exchange }) => {
         // From here on the exchange ends what was allowed, also where a later stage fails.
         exchange.watch(authorization?.over);
         stopWatching = this.#shared.credentialExpiry.hold(principal, () => exchange.abort(outlived(principal)));
-        this.#opened(context);
+        const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
+        const place = this.#shared.currentGeneration.place(endpoint);
+        exchange.coalesceChanges(this.#shared.clock, this.#shared.limits.changesMs);
+        this.#open.set(exchange, { connection, principal, place, backend });
       },
       settled: (exchange) => {
         stopWatching();
@@ -79,13 +81,6 @@ export class ModernListens {
         release();
       },
     };
-  }
-
-  #opened({ principal, endpoint, connection, exchange }: RequestContext): void {
-    const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
-    const place = this.#shared.currentGeneration.place(endpoint);
-    exchange.coalesceChanges(this.#shared.clock, this.#shared.limits.changesMs);
-    this.#open.set(exchange, { connection, principal, place, backend });
   }
 
   /** A clean end for every open subscription. */

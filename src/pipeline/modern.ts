@@ -3,10 +3,8 @@ import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
-import type { Notification } from '../wire/message.ts';
-import { methodRow } from '../wire/methods.ts';
 import { admitModern } from './admit.ts';
-import { asAuthorizationRequest, onlyBackend } from './authorize.ts';
+import { authorizeForAll, authorizeOneWay, onlyBackend } from './authorize.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { RequestContext } from './context.ts';
 import { discoverResult } from './handshake.ts';
@@ -32,7 +30,7 @@ export class ModernFront {
       case 'error':
         throw new Failure('response_not_expected');
       case 'notification':
-        this.#notified(context, message);
+        authorizeOneWay(context, undefined, message);
         // Over HTTP no modern notification has a meaning: a client cancels by closing the stream.
         reply.accepted();
         return;
@@ -52,25 +50,16 @@ export class ModernFront {
     this.#listens.renewed(change);
   }
 
-  #notified({ principal, endpoint, authorizer }: RequestContext, message: Notification): void {
-    const row = methodRow(message.method);
-    if (row === undefined || row.kind !== 'notification' || row.from === 'server') return;
-    const backend = onlyBackend(endpoint);
-    const { over } = authorizer.ask({ principal, endpoint, row, backend, revision: undefined, message });
-    over?.({ outcome: 'result' });
-  }
-
   async #discover(context: RequestContext): Promise<void> {
-    const { endpoint, principal, authorizer, row, request, reply } = context;
+    const { endpoint, principal, authorizer, row, request, reply, client } = context;
     const { shared } = this.#pipeline;
     const { upstreams, work } = shared;
-    const only = onlyBackend(endpoint);
-    const { over } = authorizer.ask(asAuthorizationRequest(context, row, only));
+    const { over } = authorizeForAll(context, row, client.revision, request);
     work.begin();
     const all = () => discoverAll(shared, endpoint, principal);
     const finding = isMerged(endpoint)
       ? all()
-      : upstreams.discover(only, principal).catch((error: unknown) => {
+      : upstreams.discover(onlyBackend(endpoint), principal).catch((error: unknown) => {
           // What the backend offers is known only after consent. A client that gets an error here could not be asked
           // for consent.
           if (error instanceof Failure && error.reason === 'consent_needed') return all();

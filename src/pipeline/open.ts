@@ -3,8 +3,8 @@ import type { Failure } from '../errors/failure.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { LinkedList } from '../exchange/linked-list.ts';
 import type { Outlet, OutletOptions } from '../exchange/outlet.ts';
-import { StreamsDownstream } from '../session/downstream.ts';
-import type { Session } from '../session/session.ts';
+import { type Downstream, StreamsDownstream } from '../session/downstream.ts';
+import { Session, type SessionFacts } from '../session/session.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
@@ -69,6 +69,13 @@ export class OpenExchanges {
   abort(failure: Failure): void {
     for (const exchange of this.#running.members()) exchange.abort(failure);
   }
+}
+
+/** A session whose exchanges are work until they are settled: `openInSession` has begun it. */
+export function newSession({ limits, clock, work }: SharedServices, facts: SessionFacts, to: Downstream): Session {
+  const session = new Session(facts, to, limits, clock);
+  session.onSettled = () => work.end();
+  return session;
 }
 
 /** Over HTTP the response can become a stream that a legacy client may resume. */

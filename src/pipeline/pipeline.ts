@@ -11,7 +11,7 @@
  *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/
  *
  * A message that fails a stage reaches no backend. Requests of both eras take the same way. modern.ts and legacy.ts
- * serve what is no such request in their era: openings, notifications, responses, batches.
+ * serve what is no such request in their era: openings (initialize.ts), notifications, responses, batches.
  */
 import { Failure } from '../errors/failure.ts';
 import { admitLegacy } from './admit.ts';

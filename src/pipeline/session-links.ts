@@ -9,7 +9,7 @@ import { readerForSession, sessionOwner } from '../catalog/readers.ts';
 import { distinguished } from '../catalog/uris.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Session } from '../session/session.ts';
-import { withUri } from '../subscriptions/notifications.ts';
+import { withParam } from '../subscriptions/notifications.ts';
 import type { Notification } from '../wire/message.ts';
 import { changedList, everyList, type ListKind } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
@@ -30,7 +30,7 @@ export class SessionLinks {
     });
     session.translate = (backend, said) => this.translate(backend, said);
     session.silenced = (backend) => this.outdated(backend);
-    session.onEnd(() => this.#close());
+    session.onEnd(() => this.#stopHearing?.());
   }
 
   /** The client is ready for notifications. `back` is called for a backend that may have been unavailable. */
@@ -57,7 +57,7 @@ export class SessionLinks {
     const uri = textMember(notification.bytes, notification.params, 'uri');
     if (uri === undefined) return notification;
     const address = this.#addressOf({ backend, name: uri });
-    return address === uri ? notification : withUri(notification, address);
+    return address === uri ? notification : withParam(notification, 'uri', address);
   }
 
   /** A list of one of the session's backends has changed. */
@@ -78,9 +78,5 @@ export class SessionLinks {
   /** An upstream session was lost or cannot be heard, so list changes may have been missed. */
   outdated(backend: string): void {
     this.#shared.listCache.changed(backend, everyList, sessionOwner(this.#session));
-  }
-
-  #close(): void {
-    this.#stopHearing?.();
   }
 }

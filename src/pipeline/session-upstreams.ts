@@ -3,9 +3,10 @@
  * gets what the client said before (log level, subscriptions).
  */
 
-import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
+import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Discovery, ListProcesses, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -16,7 +17,6 @@ import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { listKinds } from '../wire/subscription-filter.ts';
-import { textMember } from '../wire/values.ts';
 import type { ConfigChange } from './config-change.ts';
 import { rememberLevel } from './legacy-emulation.ts';
 import { discoverAll } from './merged.ts';
@@ -97,13 +97,10 @@ export class SessionUpstreams {
     for (const [backend, opening] of session.upstreams) {
       const permit = this.#may(session, row, backend, principal);
       if (permit === undefined) continue;
-      opening.then(
-        (upstream) => {
-          upstream.notify(permit, message);
-          if (isReady && !merged && upstream.era === 'modern') this.#hearHub(session);
-        },
-        () => undefined,
-      );
+      onFulfilled(opening, (upstream) => {
+        upstream.notify(permit, message);
+        if (isReady && !merged && upstream.era === 'modern') this.#hearHub(session);
+      });
     }
     if (!isReady) return;
     if (merged) this.#hearAll(session);
@@ -179,12 +176,8 @@ export class SessionUpstreams {
   /** Sets the log level at all backends that keep one in their sessions. Modern backends get it with every request. */
   setLevels(session: Session, exchange: Exchange): void {
     if (!rememberLevel(session, exchange)) return;
-    for (const [backend, opening] of session.upstreams) {
-      opening.then(
-        (upstream) => this.#tellLevel(session, backend, upstream),
-        () => undefined,
-      );
-    }
+    for (const [backend, opening] of session.upstreams)
+      onFulfilled(opening, (upstream) => this.#tellLevel(session, backend, upstream));
     exchange.respondResult('{}');
   }
 
@@ -197,33 +190,17 @@ export class SessionUpstreams {
     callOnce((sink) => upstream.call(permit, ownRequest(setLevel.method, { level }), sink)).catch(() => undefined);
   }
 
-  /**
-   * Keeps which URI of the client means which resource of the backend, for later updates. Throws where there are too
-   * many.
-   */
-  remember({ subscriptions }: Session, exchange: Exchange, { backend, message }: ResolvedTarget): void {
-    const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
-    const name = textMember(message.bytes, message.params, 'uri');
-    if (address === undefined || name === undefined) return;
-    if (exchange.row.method === 'resources/unsubscribe') subscriptions.remove(address);
-    if (exchange.row.method !== 'resources/subscribe') return;
-    const over = subscriptions.reserve(address, { backend, name });
-    exchange.onOver(({ outcome }) => over(outcome === 'result'));
-  }
-
   #openIfLegacy(session: Session, backend: string): void {
     const permit = this.#may(session, initialize, backend);
     if (permit === undefined) return;
-    this.#shared.upstreams.discover(backend, session.principal).then(
-      ({ eras }) => {
-        if (!eras.includes('legacy') || session.ended) return;
-        const hasSubscribed = session.subscriptions.at(backend).length > 0;
-        const lists = hasSubscribed ? undefined : this.#shared.upstreams.listsFor(session, backend);
-        if (lists === undefined) this.#upstream(session, backend, permit).catch(() => undefined);
-        else this.#hearLists(session, backend);
-      },
-      () => undefined,
-    );
+    const { upstreams } = this.#shared;
+    onFulfilled(upstreams.discover(backend, session.principal), ({ eras }) => {
+      if (!eras.includes('legacy') || session.ended) return;
+      const hasSubscribed = session.subscriptions.at(backend).length > 0;
+      const lists = hasSubscribed ? undefined : upstreams.listsFor(session, backend);
+      if (lists === undefined) this.#upstream(session, backend, permit).catch(() => undefined);
+      else this.#hearLists(session, backend);
+    });
   }
 
   /** Until a session has a process of its own, it hears of list changes from the process that its lists come from. */
@@ -273,12 +250,7 @@ export class SessionUpstreams {
       if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
         this.#openIfLegacy(session, backend);
     });
-    if (isNew) {
-      opening.then(
-        (upstream) => this.#settleIn(session, backend, upstream),
-        () => undefined,
-      );
-    }
+    if (isNew) onFulfilled(opening, (upstream) => this.#settleIn(session, backend, upstream));
     return opening;
   }
 

@@ -6,7 +6,7 @@ import type { Ending } from '../exchange/exchange.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
-import { hasMoreThan, member, stringAt, valueAt } from '../wire/values.ts';
+import { hasMoreThan, member, textMember, valueAt } from '../wire/values.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { Permit } from './permit.ts';
 import type { Operation, PolicyQuestion, Thing } from './question.ts';
@@ -38,15 +38,7 @@ export interface Authorization {
 
 export function policyQuestionOf(request: AuthorizationRequest): PolicyQuestion {
   const { principal, endpoint, row, backend, thing, annotations } = request;
-  return {
-    principal,
-    row,
-    endpoint: endpoint.path,
-    backend,
-    thing,
-    annotations,
-    arguments: argumentsIn(request),
-  };
+  return { principal, row, endpoint: endpoint.path, backend, thing, annotations, arguments: argumentsIn(request) };
 }
 
 /** Returns a function that reads the arguments, where there can be any. */
@@ -94,7 +86,6 @@ export function kindOf(row: MethodRow, kind: 'tool' | 'prompt' | 'resource'): Th
 /** https://www.w3.org/TR/trace-context/#traceparent-header, which MCP carries in `_meta`. */
 export function traceOf(message: Message | undefined): string | undefined {
   if (message === undefined || !('meta' in message)) return undefined;
-  const span = member(message.meta, 'traceparent');
-  const text = span && stringAt(message.bytes, span);
+  const text = textMember(message.bytes, message.meta, 'traceparent');
   return text === undefined ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(text)?.[1];
 }

@@ -112,12 +112,7 @@ class Search {
  * https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations: by default, the worse value is
  * assumed.
  */
-const silent: FullHints = {
-  readOnlyHint: false,
-  destructiveHint: true,
-  idempotentHint: false,
-  openWorldHint: true,
-};
+const silent: FullHints = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 export type FullHints = Readonly<Record<HintName, boolean>>;
 

@@ -2,22 +2,18 @@
 import { targetOf } from '../catalog/requests.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Message } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era, isRevision } from '../wire/revisions.ts';
-import type { Operation, Thing } from './question.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
+import type { Thing } from './question.ts';
 import type { RateExceeded } from './rates.ts';
 import type { Denial } from './ruling.ts';
 
 /** A denial. It applies to every member of a batch, and ends a pending call. */
 export class Denied extends Failure {}
 
-interface DeniedRequest {
+interface DeniedRequest extends Pick<AuthorizationRequest, 'row' | 'thing' | 'message' | 'revision'> {
   readonly endpoint: Pick<Endpoint, 'denials'>;
-  readonly row: Operation;
-  readonly thing?: Thing | undefined;
-  readonly message?: Message | undefined;
-  readonly revision: string | undefined;
 }
 
 export function denied({ rules }: Denial, refused: DeniedRequest): Denied {

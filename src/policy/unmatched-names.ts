@@ -104,13 +104,7 @@ function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[
     if (names.length === 0) return [];
     const reach = reachOf(rule, paths);
     const isDenied = rule.effect === 'deny';
-    return names.map(({ written, name }) => ({
-      rule: rule.id,
-      written,
-      name,
-      isDenied,
-      unread: new Set(reach),
-    }));
+    return names.map(({ written, name }) => ({ rule: rule.id, written, name, isDenied, unread: new Set(reach) }));
   });
 }
 

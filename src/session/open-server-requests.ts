@@ -7,7 +7,7 @@ import { olderAsk } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
-import { missingFor } from '../wire/capabilities.ts';
+import { type CapabilityDemand, missingFor } from '../wire/capabilities.ts';
 import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
 import type { Response } from '../wire/message.ts';
 import { isObject, slice, valueAt } from '../wire/values.ts';
@@ -54,17 +54,9 @@ export class SessionServerRequests {
     const { method } = ask.row;
     const value = params && valueAt(bytes, params);
     const older = olderAsk(this.#client.revision, method, value);
-    if (older instanceof Failure) {
-      ask.answer({ failure: older });
-      return;
-    }
-    const missing = missingFor({ method, params: value }, this.#client.capabilities);
-    if (missing !== undefined) {
-      ask.answer({ failure: new Failure('ask_not_supported', { data: { requiredCapabilities: missing } }) });
-      return;
-    }
-    if (this.#waiting.size >= this.#limits.asksPerSession) {
-      ask.answer({ failure: new Failure('too_many_asks') });
+    const failure = older instanceof Failure ? older : this.#refusal({ method, params: value });
+    if (failure !== undefined) {
+      ask.answer({ failure });
       return;
     }
     const id = String(++this.#last);
@@ -96,6 +88,12 @@ export class SessionServerRequests {
       forget();
       takeBack();
     });
+  }
+
+  #refusal(demand: CapabilityDemand): Failure | undefined {
+    const missing = missingFor(demand, this.#client.capabilities);
+    if (missing !== undefined) return new Failure('ask_not_supported', { data: { requiredCapabilities: missing } });
+    return this.#waiting.size >= this.#limits.asksPerSession ? new Failure('too_many_asks') : undefined;
   }
 
   /** False where no server request waits for this response: it is late, or was never requested. */

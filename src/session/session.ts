@@ -10,6 +10,7 @@ import type { ClientFacts, ServerRequest } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { Changes } from '../exchange/coalesced-changes.ts';
 import { type Exchange, Inflight } from '../exchange/exchange.ts';
+import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import type { UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -185,12 +186,7 @@ export class Session {
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
     this.asks.abandon(failure);
-    for (const opening of this.upstreams.values()) {
-      opening.then(
-        (upstream) => upstream.close(),
-        () => undefined,
-      );
-    }
+    for (const opening of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
     this.upstreams.clear();
     this.#changes.close();
     this.subscriptions.clear();

@@ -2,6 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
+import { Tally } from '../exchange/tally.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
@@ -23,7 +24,7 @@ export class Sessions {
   readonly #bus: Bus;
   readonly #sessions = new Map<string, Session>();
   /** Open sessions, and sessions being opened. */
-  readonly #perPrincipal = new Map<string, number>();
+  readonly #perPrincipal = new Tally();
   /** No longer found, but not ended yet. */
   readonly #retiring = new Set<Session>();
   #opening = 0;
@@ -48,19 +49,19 @@ export class Sessions {
    * the limit check. The caller must call `add` or `giveUp` in the end. Throws at the limit.
    */
   reserve(principal: Principal): void {
-    const mine = this.#perPrincipal.get(principal.key) ?? 0;
+    const mine = this.#perPrincipal.of(principal.key);
     const all = this.#sessions.size + this.#opening;
     if (all >= this.#limits.sessionsTotal || mine >= this.#limits.sessionsPerPrincipal) {
       throw new Failure('too_many_sessions');
     }
     this.#opening += 1;
-    this.#perPrincipal.set(principal.key, mine + 1);
+    this.#perPrincipal.add(principal.key, 1);
   }
 
   /** The session was not opened after all. */
   giveUp(principal: Principal): void {
     this.#opening -= 1;
-    this.#countOut(principal);
+    this.#perPrincipal.add(principal.key, -1);
   }
 
   add(session: Session): void {
@@ -85,7 +86,7 @@ export class Sessions {
 
   /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
-    if (this.#sessions.delete(session.id)) this.#countOut(session.principal);
+    if (this.#sessions.delete(session.id)) this.#perPrincipal.add(session.principal.key, -1);
     if (session.ended || this.#retiring.has(session)) return;
     this.#retiring.add(session);
     const end = () => {
@@ -122,13 +123,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    this.#countOut(session.principal);
+    this.#perPrincipal.add(session.principal.key, -1);
     session.end(failure);
-  }
-
-  #countOut({ key }: Principal): void {
-    const left = (this.#perPrincipal.get(key) ?? 1) - 1;
-    if (left === 0) this.#perPrincipal.delete(key);
-    else this.#perPrincipal.set(key, left);
   }
 }

@@ -3,6 +3,7 @@
  * a session or stream.
  */
 import { Failure } from '../errors/failure.ts';
+import { Tally } from '../exchange/tally.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Request } from '../wire/message.ts';
 import { readFilter } from '../wire/subscription-filter.ts';
@@ -49,7 +50,7 @@ export function tooManyBytes({ subscriptionBytesPerClient }: SubscriptionLimits)
 /** Counts the open `subscriptions/listen` streams of each principal, up to `limits.listenStreams`. */
 export class ListenSlots {
   readonly #most: number;
-  readonly #open = new Map<string, number>();
+  readonly #open = new Tally();
 
   constructor(most: number) {
     this.#most = most;
@@ -57,16 +58,12 @@ export class ListenSlots {
 
   /** Reserves a slot, or throws. Call the returned function when the stream is over; a second call does nothing. */
   take({ key }: Principal): () => void {
-    const open = this.#open.get(key) ?? 0;
-    if (open >= this.#most) throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
-    this.#open.set(key, open + 1);
+    if (this.#open.of(key) >= this.#most) throw new Failure('too_many_requests', { message: 'Too many subscriptions' });
+    this.#open.add(key, 1);
     let isHeld = true;
     return () => {
-      if (!isHeld) return;
+      if (isHeld) this.#open.add(key, -1);
       isHeld = false;
-      const left = (this.#open.get(key) ?? 1) - 1;
-      if (left === 0) this.#open.delete(key);
-      else this.#open.set(key, left);
     };
   }
 }

@@ -153,11 +153,7 @@ export class ListChangeNotifier {
   }
 
   close(): void {
-    for (const { listening, stop } of this.#watches.values()) {
-      stop();
-      listening?.close();
-    }
-    this.#watches.clear();
+    for (const watch of this.#watches.values()) this.#end(watch);
     this.#hearers.clear();
   }
 

@@ -8,23 +8,23 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import {
   changedList,
-  filterOf,
+  filterIn,
   honoured,
   type ListKind,
   listKinds,
   nothingWanted,
   offeredLists,
-  readFilter,
   type SubscriptionFilter,
 } from '../wire/subscription-filter.ts';
 import { textMember } from '../wire/values.ts';
 import type { HearChange } from './list-change-notifier.ts';
-import { ownNotification, withUri } from './notifications.ts';
+import { acknowledge, ownNotification, withParam } from './notifications.ts';
 import type { WatchedSession } from './session-subscription.ts';
 import { UpstreamSubscription } from './upstream-subscription.ts';
 
@@ -78,8 +78,7 @@ export class MergedSubscription implements Call {
 
   /** Acknowledges what is really honoured, then reports changes until one side ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
-    const asked = readFilter(this.#request);
-    if (asked === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    const asked = filterIn(this.#request);
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
     const offered = offeredLists(this.#sources.discovery.capabilities);
@@ -95,8 +94,7 @@ export class MergedSubscription implements Call {
       return;
     }
     this.#wanted = { ...this.#wanted, resourceSubscriptions: uris.filter((uri) => uri !== undefined) };
-    const params = { notifications: filterOf(this.#wanted) };
-    this.#exchange.sendSubscribed(ownNotification('notifications/subscriptions/acknowledged', params));
+    acknowledge(this.#exchange, this.#wanted);
     this.#acknowledged = true;
     for (const kind of this.#early) this.#tellChange(kind);
   }
@@ -104,8 +102,7 @@ export class MergedSubscription implements Call {
   cancel(): void {
     this.#ended = true;
     this.#stopHearing();
-    for (const opening of this.#open.values()) closeWhenOpen(opening);
-    this.#open.clear();
+    for (const backend of this.#open.keys()) this.#gone(backend);
   }
 
   #heard(backend: string | undefined, kind: ListKind): void {
@@ -118,7 +115,7 @@ export class MergedSubscription implements Call {
   #gone(backend: string): void {
     const opening = this.#open.get(backend);
     this.#open.delete(backend);
-    closeWhenOpen(opening);
+    if (opening !== undefined) onFulfilled(opening, (source) => source.close());
   }
 
   #tellChange(kind: ListKind): void {
@@ -130,12 +127,9 @@ export class MergedSubscription implements Call {
   /** A legacy backend reports list changes in a session; those of modern ones come through the `ListChangeNotifier`. */
   #watchLists(backend: string): void {
     if (!listKinds.some(({ flag }) => this.#wanted[flag])) return;
-    this.#sources.isModern(backend).then(
-      (modern) => {
-        if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
-      },
-      () => undefined,
-    );
+    onFulfilled(this.#sources.isModern(backend), (modern) => {
+      if (!modern && !this.#ended) this.#source(backend).catch(() => undefined);
+    });
   }
 
   #resume(backend: string): void {
@@ -144,10 +138,7 @@ export class MergedSubscription implements Call {
     for (const key of this.#addresses.keys()) {
       const uri = key.slice(prefix.length);
       if (!key.startsWith(prefix) || !this.#sources.mayHear(backend, uri)) continue;
-      this.#source(backend).then(
-        (source) => source.subscribe(uri).catch(() => undefined),
-        () => undefined,
-      );
+      onFulfilled(this.#source(backend), (source) => source.subscribe(uri).catch(() => undefined));
     }
   }
 
@@ -233,15 +224,8 @@ export class MergedSubscription implements Call {
     const address = own === undefined ? undefined : this.#addresses.get(keyOf(backend, own));
     // Drop updates for a different client of the same session, and updates of a part of a subscribed resource.
     if (own === undefined || address === undefined || !this.#sources.mayHear(backend, own)) return;
-    this.#exchange.sendSubscribed(withUri(notification, address));
+    this.#exchange.sendSubscribed(withParam(notification, 'uri', address));
   }
-}
-
-function closeWhenOpen(opening: Promise<SubscriptionSource> | undefined): void {
-  opening?.then(
-    (source) => source.close(),
-    () => undefined,
-  );
 }
 
 function keyOf(backend: string, uri: string): string {

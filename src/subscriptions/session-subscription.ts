@@ -12,14 +12,13 @@ import type { Permit } from '../policy/permit.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import {
   admits,
-  filterOf,
+  filterIn,
   honoured,
   offeredLists,
   offersSubscriptions,
-  readFilter,
   type SubscriptionFilter,
 } from '../wire/subscription-filter.ts';
-import { ownNotification } from './notifications.ts';
+import { acknowledge, ownNotification } from './notifications.ts';
 
 /** The upstream session as a watcher sees it. It counts the subscriptions of several watchers. */
 export interface WatchedSession {
@@ -64,8 +63,7 @@ export class SessionSubscription implements Call {
 
   /** Acknowledges what is really honoured, then reports changes until one side ends it. Rejects with a Failure. */
   async begin(): Promise<void> {
-    const wanted = readFilter(this.#request);
-    if (wanted === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+    const wanted = filterIn(this.#request);
     // The client may have gone while the session was being opened.
     if (this.#exchange.settled) return;
     this.#exchange.drivenBy(this);
@@ -101,9 +99,7 @@ export class SessionSubscription implements Call {
       return;
     }
     this.#granted = granted;
-    this.#exchange.sendSubscribed(
-      ownNotification('notifications/subscriptions/acknowledged', { notifications: filterOf(granted) }),
-    );
+    acknowledge(this.#exchange, granted);
     for (const notification of early) this.#tell(notification);
   }
 
@@ -171,12 +167,8 @@ export class Audience {
       subscribe: (uri) => this.#subscribe(upstream, permit, uri),
       unsubscribe: (uri) => this.#unsubscribe(upstream, permit, uri),
       hear: (given) => {
-        // Wrap the listener, so that a listener registered twice is called twice.
-        const listener: WatchListener = {
-          heard: (notification) => given.heard(notification),
-          lost: (failure) => given.lost(failure),
-          silenced: (failure) => given.silenced?.(failure),
-        };
+        // Copy the listener, so that a listener registered twice is called twice.
+        const listener: WatchListener = { ...given };
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },

@@ -45,13 +45,7 @@ const modern = '2026-07-28';
 
 const rows: readonly MethodRow[] = [
   // Lifecycle
-  request('initialize', {
-    from: 'client',
-    since: first,
-    until: lastLegacy,
-    action: 'connect',
-    ours: true,
-  }),
+  request('initialize', { from: 'client', since: first, until: lastLegacy, action: 'connect', ours: true }),
   request('server/discover', {
     from: 'client',
     since: modern,
@@ -61,12 +55,7 @@ const rows: readonly MethodRow[] = [
     cacheable: true,
   }),
   request('ping', { from: 'either', since: first, until: lastLegacy, action: 'ping', ours: true, replayable: true }),
-  notification('notifications/initialized', {
-    from: 'client',
-    since: first,
-    until: lastLegacy,
-    action: 'connect',
-  }),
+  notification('notifications/initialized', { from: 'client', since: first, until: lastLegacy, action: 'connect' }),
   notification('notifications/cancelled', { from: 'either', since: first, action: 'cancel', ours: true }),
   notification('notifications/progress', { from: 'either', since: first, action: 'progress' }),
 

@@ -8,7 +8,7 @@ import type { Batch, Span } from './message.ts';
 import { type OutlineReader, skipWhite } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
 import { elementsAt, membersAt, passOver } from './skim.ts';
-import { member, stringAt, textAt } from './values.ts';
+import { member, stringAt, textAt, textMember } from './values.ts';
 
 /** A method call: a request or a notification. */
 export interface RpcCall {
@@ -99,8 +99,7 @@ export function isRpcAnswer(bytes: Uint8Array, toBatch: boolean): boolean {
 
 function isAnswerAt(bytes: Uint8Array, span: Span): boolean {
   const object = membersAt(bytes, span);
-  const version = member(object, 'jsonrpc');
-  if (version === undefined || stringAt(bytes, version) !== '2.0') return false;
+  if (textMember(bytes, object, 'jsonrpc') !== '2.0') return false;
   return member(object, 'result') !== undefined || member(object, 'error') !== undefined;
 }
 

@@ -1,4 +1,5 @@
 /** The filter of a subscription: which notifications a client wants. Names follow `subscriptions/listen`. */
+import { Failure } from '../errors/failure.ts';
 import type { Notification, Request } from './message.ts';
 import { isObject, member, textMember, valueAt } from './values.ts';
 
@@ -87,6 +88,13 @@ export function readFilter(message: Request | Notification): SubscriptionFilter 
   const uris = given.resourceSubscriptions ?? [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) return undefined;
   return filterWhere(({ flag }) => given[flag] === true, [...new Set(uris)]);
+}
+
+/** The filter of a `subscriptions/listen` request. Throws where it has none. */
+export function filterIn(request: Request): SubscriptionFilter {
+  const filter = readFilter(request);
+  if (filter === undefined) throw new Failure('invalid_params', { message: 'notifications must be a filter' });
+  return filter;
 }
 
 /** Whether the filter includes the notification. */

@@ -4,23 +4,20 @@ import { logLevelOf, logLevels } from '../call.ts';
 import { icons, logo, tone } from '../data.ts';
 import { integerOf, textOf } from '../message.ts';
 import { type ListKind, noteUri } from '../world.ts';
-import { failed, noArguments, said, type Tool } from './tool.ts';
+import { failed, said, type ToolRow, toolsOf } from './tool.ts';
 
 /** Long enough to be watched and cancelled, short enough to end by itself. */
 const maxCount = 1000;
 const maxPauseMs = 10_000;
 
-const readOnly = { readOnlyHint: true, openWorldHint: false };
+const annotations = { readOnlyHint: true, openWorldHint: false };
 
-function toggle(one: string, list: ListKind): Tool {
+function toggle(one: string, list: ListKind): ToolRow {
   return {
-    definition: {
-      name: `toggle_${one}`,
-      title: `Toggle the extra ${one}`,
-      description: `Adds the ${one} "extra" or takes it away again; clients learn that the list of ${list} changed`,
-      inputSchema: noArguments,
-      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
-    },
+    name: `toggle_${one}`,
+    title: `Toggle the extra ${one}`,
+    description: `Adds the ${one} "extra" or takes it away again; clients learn that the list of ${list} changed`,
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     run: (_args, { world }) => {
       world.toggle(list);
       return said(`The extra ${one} is ${world.has(list) ? 'there' : 'gone'}`);
@@ -28,21 +25,19 @@ function toggle(one: string, list: ListKind): Tool {
   };
 }
 
-export const plainTools: readonly Tool[] = [
+export const plainTools = toolsOf(annotations, [
   {
-    definition: {
-      name: 'echo',
-      title: 'Echo',
-      description: 'Says what you said, as text and as structured content',
-      inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
-      outputSchema: {
-        type: 'object',
-        properties: { message: { type: 'string' }, length: { type: 'integer', description: 'In UTF-16 units' } },
-        required: ['message', 'length'],
-      },
-      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-      icons,
+    name: 'echo',
+    title: 'Echo',
+    description: 'Says what you said, as text and as structured content',
+    inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+    outputSchema: {
+      type: 'object',
+      properties: { message: { type: 'string' }, length: { type: 'integer', description: 'In UTF-16 units' } },
+      required: ['message', 'length'],
     },
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    icons,
     run: (args) => {
       const message = textOf(args, 'message');
       const structuredContent = { message, length: message.length };
@@ -50,19 +45,16 @@ export const plainTools: readonly Tool[] = [
     },
   },
   {
-    definition: {
-      name: 'count',
-      title: 'Count',
-      description: 'Counts to n, reports progress at each step, and stops when it is cancelled',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          n: { type: 'integer', minimum: 1, maximum: maxCount },
-          pauseMs: { type: 'integer', minimum: 0, maximum: maxPauseMs, default: 100, description: 'After each step' },
-        },
-        required: ['n'],
+    name: 'count',
+    title: 'Count',
+    description: 'Counts to n, reports progress at each step, and stops when it is cancelled',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        n: { type: 'integer', minimum: 1, maximum: maxCount },
+        pauseMs: { type: 'integer', minimum: 0, maximum: maxPauseMs, default: 100, description: 'After each step' },
       },
-      annotations: readOnly,
+      required: ['n'],
     },
     run: async (args, { signal, progress }) => {
       const n = integerOf(args, 'n', 1, maxCount);
@@ -76,19 +68,16 @@ export const plainTools: readonly Tool[] = [
     },
   },
   {
-    definition: {
-      name: 'log',
-      title: 'Log',
-      description:
-        'Sends log messages, at one level or at each of the eight; the client gets those at or above its own level',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          message: { type: 'string', default: 'A log message' },
-          level: { type: 'string', enum: logLevels },
-        },
+    name: 'log',
+    title: 'Log',
+    description:
+      'Sends log messages, at one level or at each of the eight; the client gets those at or above its own level',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        message: { type: 'string', default: 'A log message' },
+        level: { type: 'string', enum: logLevels },
       },
-      annotations: readOnly,
     },
     run: (args, call) => {
       const message = textOf(args, 'message', 'A log message');
@@ -98,13 +87,9 @@ export const plainTools: readonly Tool[] = [
     },
   },
   {
-    definition: {
-      name: 'gallery',
-      title: 'Gallery',
-      description: 'One content block of each kind: text, picture, sound, link to a resource, embedded resource',
-      inputSchema: noArguments,
-      annotations: readOnly,
-    },
+    name: 'gallery',
+    title: 'Gallery',
+    description: 'One content block of each kind: text, picture, sound, link to a resource, embedded resource',
     run: (_args, { world }) => ({
       content: [
         { type: 'text', text: 'One of each kind:', annotations: { audience: ['user'], priority: 0.5 } },
@@ -116,27 +101,22 @@ export const plainTools: readonly Tool[] = [
     }),
   },
   {
-    definition: {
-      name: 'fail',
-      title: 'Fail',
-      description: 'Fails, in the way that a model can read',
-      inputSchema: { type: 'object', properties: { reason: { type: 'string', default: 'You asked for it' } } },
-      annotations: readOnly,
-    },
+    name: 'fail',
+    title: 'Fail',
+    description: 'Fails, in the way that a model can read',
+    inputSchema: { type: 'object', properties: { reason: { type: 'string', default: 'You asked for it' } } },
     run: (args) => failed(textOf(args, 'reason', 'You asked for it')),
   },
-];
+]);
 
 /** Tools that change what the server has, so that it has something to notify its clients of. */
-export const changingTools: readonly Tool[] = [
+export const changingTools = toolsOf(annotations, [
   {
-    definition: {
-      name: 'touch_note',
-      title: 'Touch the note',
-      description: `Writes a text into ${noteUri}; subscribers are notified`,
-      inputSchema: { type: 'object', properties: { text: { type: 'string', default: 'Touched' } } },
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    },
+    name: 'touch_note',
+    title: 'Touch the note',
+    description: `Writes a text into ${noteUri}; subscribers are notified`,
+    inputSchema: { type: 'object', properties: { text: { type: 'string', default: 'Touched' } } },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: (args, { world }) => {
       world.write(textOf(args, 'text', 'Touched'));
       return said(`${noteUri} now says: ${world.note}`);
@@ -147,13 +127,9 @@ export const changingTools: readonly Tool[] = [
   toggle('resource', 'resources'),
   {
     extra: 'tools',
-    definition: {
-      name: 'extra',
-      title: 'Extra',
-      description: 'There only while toggle_tool has put it there',
-      inputSchema: noArguments,
-      annotations: readOnly,
-    },
+    name: 'extra',
+    title: 'Extra',
+    description: 'There only while toggle_tool has put it there',
     run: () => said('Here I am'),
   },
-];
+]);

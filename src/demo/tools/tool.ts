@@ -12,8 +12,30 @@ export interface Tool extends Item {
   readonly run: (args: JsonObject, call: Call) => ToolResult | Promise<ToolResult>;
 }
 
-/** The schema for tools that take no arguments: https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool */
-export const noArguments = { type: 'object', additionalProperties: false };
+/** A tool as the tables of tools have it: the members of its definition stand beside the others. */
+export interface ToolRow extends Omit<Tool, 'definition'> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** Absent: it takes no arguments. */
+  readonly inputSchema?: JsonObject;
+  readonly outputSchema?: JsonObject;
+  /** Absent: those of its table. */
+  readonly annotations?: JsonObject;
+  readonly icons?: readonly JsonObject[];
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool */
+const noArguments = { type: 'object', additionalProperties: false };
+
+export function toolsOf(annotations: JsonObject, rows: readonly ToolRow[]): readonly Tool[] {
+  return rows.map(
+    ({ name, title, description, inputSchema = noArguments, outputSchema, run, since, extra, ...more }) => {
+      const schemas = outputSchema === undefined ? { inputSchema } : { inputSchema, outputSchema };
+      return { run, since, extra, definition: { name, title, description, ...schemas, annotations, ...more } };
+    },
+  );
+}
 
 export function said(text: string): ToolResult {
   return { content: [{ type: 'text', text }] };

@@ -85,7 +85,7 @@ export class ConsentRounds {
 
   #canAsk(page: ConsentPage): boolean {
     const { row, client } = this.#request;
-    const { method } = visit.row;
+    const method = 'elicitation/create';
     return (
       row.mayAsk === true &&
       this.#consents < CONSENTS &&
@@ -117,8 +117,6 @@ export class ConsentRounds {
     this.#sink.settle({ kind: 'failure', failure });
   }
 }
-
-const visit = ownRequest('elicitation/create', { mode: 'url' });
 
 /** The consent page, where the failure is `consent_needed`. */
 export function consentPage({ reason, data }: Failure): ConsentPage | undefined {

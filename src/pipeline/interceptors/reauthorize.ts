@@ -27,10 +27,7 @@ export function reauthorize(services: StageServices, context: RequestContext, si
     return begin();
   };
   const abandoned = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
-  return LateCall.after(again(services, context), sink, granted, abandoned);
-}
-
-/** Only turns a value into a promise: the decision itself is made now. */
-async function again(services: StageServices, context: RequestContext): Promise<Authorization> {
-  return authorizeAgain(services, context);
+  // Async only turns a value into a promise: the decision itself is made now.
+  const again = async () => authorizeAgain(services, context);
+  return LateCall.after(again(), sink, granted, abandoned);
 }

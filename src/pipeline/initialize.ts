@@ -1,0 +1,92 @@
+/**
+ * `initialize`: opens a session, within the limits of its principal, together with the upstream session of an only
+ * backend.
+ */
+import { Failure } from '../errors/failure.ts';
+import { ConnectionDownstream, StreamsDownstream } from '../session/downstream.ts';
+import { resultBytes } from '../wire/compose.ts';
+import type { Request } from '../wire/message.ts';
+import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { hasPolling, type Revision } from '../wire/revisions.ts';
+import { readVia, VIA } from '../wire/via.ts';
+import { authorizeForAll } from './authorize.ts';
+import type { ConnectionState } from './connection-state.ts';
+import type { RequestContext } from './context.ts';
+import { initializeResult, readInitialize } from './handshake.ts';
+import { filterSession } from './interceptors/response-filter.ts';
+import { newSession } from './open.ts';
+import type { SharedServices, StageServices } from './services.ts';
+
+/** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
+const STREAM_TAG_CHARACTERS = 8;
+
+const row = methodRow('initialize') as MethodRow;
+
+export async function initialize(services: StageServices, context: RequestContext, request: Request): Promise<void> {
+  const { shared, sessionUpstreams } = services;
+  const { endpoint, principal, reply, connection } = context;
+  const via = readVia(context.header?.(VIA));
+  const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
+  const { permit, over } = authorizeForAll(context, row, client.revision, request);
+
+  const { currentGeneration, sessions } = shared;
+  const id = shared.newId();
+  const downstream =
+    connection === undefined ? streams(shared, id, client.revision) : new ConnectionDownstream(connection.connection);
+  const place = currentGeneration.place(endpoint);
+  const session = newSession(shared, { id, principal, endpoint: place, client }, downstream);
+  filterSession(currentGeneration, session);
+  let outcome: 'result' | 'error' = 'error';
+  try {
+    sessions.reserve(principal);
+  } catch (error) {
+    over?.({ outcome });
+    throw error;
+  }
+  shared.work.begin();
+  const answered = connection && holdBack(connection);
+  let added = false;
+  try {
+    const discovery = await sessionUpstreams.open(session, permit);
+    outcome = 'result';
+    // The client disconnected while the session was being opened, when there was no session to end yet.
+    if (connection?.closed === true) {
+      session.end(new Failure('session_ended'));
+      return;
+    }
+    // A reload may have changed or removed the endpoint meanwhile.
+    if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
+    sessionUpstreams.reshape(session);
+    if (connection !== undefined) connection.session = session;
+    // The one client of stdio may stay as long as it likes. All other sessions count against the limits.
+    if (connection?.via !== 'stdio') {
+      sessions.add(session);
+      added = true;
+    }
+    const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
+    reply.respond(result, connection === undefined ? { 'Mcp-Session-Id': id } : {});
+  } finally {
+    if (!added) sessions.giveUp(principal);
+    shared.work.end();
+    answered?.();
+    over?.({ outcome });
+  }
+}
+
+function streams({ newId, events, limits }: SharedServices, sessionId: string, revision: Revision): StreamsDownstream {
+  const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
+  return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
+}
+
+/** Other messages wait. Returns a function to call when `initialize` has been answered, with a result or an error. */
+function holdBack(connection: ConnectionState): () => void {
+  let done: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  connection.opening = { answered, waiting: 0 };
+  return () => {
+    connection.opening = undefined;
+    done();
+  };
+}
