@@ -34,7 +34,7 @@ import {
 } from './routes.ts';
 import { serveRpc } from './rpc.ts';
 import type { Shared } from './shared.ts';
-import { type OpenLines, serveMessage, serveSse } from './sse.ts';
+import { type OpenConnections, serveMessage, serveSse } from './sse.ts';
 import { serveDelete, serveStream } from './streamable.ts';
 
 export interface DispatchOptions {
@@ -50,7 +50,7 @@ const RETRY = { 'Retry-After': '1' };
 export class Dispatcher implements GoneWatcher {
   readonly #options: DispatchOptions;
   readonly #shared: Shared;
-  readonly #lines: OpenLines = new Map();
+  readonly #connections: OpenConnections = new Map();
   /** Responses that are still due, on all connections. */
   #due = 0;
   #onIdle: (() => void) | undefined;
@@ -195,8 +195,8 @@ export class Dispatcher implements GoneWatcher {
     // HEAD is never served, but a sender without valid credentials gets the authentication failure, not a 405.
     else if (method === 'HEAD') notAllowed(res, route.allow);
     else if (kind === 'rpc') serveRpc(res, endpoint, sender);
-    else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#lines);
-    else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#lines);
+    else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#connections);
+    else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
     else if (method === 'POST') servePost(res, endpoint, sender);
     else if (method === 'GET') void serveStream(res, endpoint, sender);
     else void serveDelete(res, endpoint, sender);

@@ -19,13 +19,13 @@ import { orFault, refuseStream } from './streamable.ts';
 /** The session id must not be guessable: with it, messages can be sent in that session. */
 const ID_BYTES = 24;
 
-interface OpenLine {
+interface OpenConnection {
   readonly endpoint: Endpoint;
-  readonly line: PersistentConnection;
+  readonly persistent: PersistentConnection;
 }
 
 /** The open streams of a server, by their session ids. */
-export type OpenLines = Map<string, OpenLine>;
+export type OpenConnections = Map<string, OpenConnection>;
 
 /** GET: opens the stream. Its first event names the address for POSTs, `messages`. */
 export async function serveSse(
@@ -33,7 +33,7 @@ export async function serveSse(
   endpoint: Endpoint,
   sender: Authenticated,
   messages: string,
-  lines: OpenLines,
+  connections: OpenConnections,
 ): Promise<void> {
   if (refuseStream(res, endpoint)) return;
   const { gateway } = res.shared;
@@ -43,33 +43,40 @@ export async function serveSse(
     return;
   }
   const connection = new SseConnection(res, { event: 'message', held: true, ...(hop && { headers: hop }) });
-  const line = await orFault<PersistentConnection>(res, () => gateway.connect(endpoint, sender, 'sse', connection));
-  if (line instanceof Failure) {
-    respondFailure(res, line, { era: 'legacy' });
+  const persistent = await orFault<PersistentConnection>(res, () =>
+    gateway.connect(endpoint, sender, 'sse', connection),
+  );
+  if (persistent instanceof Failure) {
+    respondFailure(res, persistent, { era: 'legacy' });
     return;
   }
   const id = randomBytes(ID_BYTES).toString('base64url');
-  lines.set(id, { endpoint, line });
+  connections.set(id, { endpoint, persistent });
   connection.onClose(() => {
-    lines.delete(id);
-    line.close();
+    connections.delete(id);
+    persistent.close();
   });
   connection.open(encodeEvent({ event: 'endpoint', data: `${messages}?sessionId=${id}` }));
 }
 
 /** POST: one message. Its response comes on the stream. */
-export function serveMessage(res: HttpAnswer, endpoint: Endpoint, sender: Authenticated, lines: OpenLines): void {
+export function serveMessage(
+  res: HttpAnswer,
+  endpoint: Endpoint,
+  sender: Authenticated,
+  connections: OpenConnections,
+): void {
   const failure = checkContentType(res);
-  if (failure === undefined) new SseMessage(res, endpoint, sender, lines).read();
+  if (failure === undefined) new SseMessage(res, endpoint, sender, connections).read();
   else respondFailure(res, failure, { era: 'legacy' });
 }
 
 class SseMessage extends IncomingBody {
-  readonly #lines: OpenLines;
+  readonly #connections: OpenConnections;
 
-  constructor(res: HttpAnswer, endpoint: Endpoint, sender: Authenticated, lines: OpenLines) {
+  constructor(res: HttpAnswer, endpoint: Endpoint, sender: Authenticated, connections: OpenConnections) {
     super(res, endpoint, sender);
-    this.#lines = lines;
+    this.#connections = connections;
   }
 
   protected received(bytes: Uint8Array): void {
@@ -90,18 +97,20 @@ class SseMessage extends IncomingBody {
   #take(message: Message | Batch): void {
     const { res, endpoint, sender } = this;
     const sessionId = sessionIdOf(res.req.url ?? '');
-    const open = sessionId === undefined ? undefined : this.#lines.get(sessionId);
+    const open = sessionId === undefined ? undefined : this.#connections.get(sessionId);
     // Only the owner may learn that a connection exists, so `refusal` checks the sender before anything else is
     // reported.
-    const line = open?.endpoint.path === endpoint.path ? open.line : undefined;
+    const persistent = open?.endpoint.path === endpoint.path ? open.persistent : undefined;
     const failure =
-      line === undefined ? unknownLine(sessionId) : (line.refusal(sender, message) ?? this.#refusal(message));
+      persistent === undefined
+        ? unknownConnection(sessionId)
+        : (persistent.refusal(sender, message) ?? this.#refusal(message));
     if (failure === undefined) {
       respondEmpty(res, 202);
-      line?.receive(message, sender);
+      persistent?.receive(message, sender);
       return;
     }
-    if (line === undefined || message.kind === 'batch') res.shared.gateway.unread(this, failure);
+    if (persistent === undefined || message.kind === 'batch') res.shared.gateway.unread(this, failure);
     respondFailure(res, failure, { era: 'legacy', id: message.kind === 'request' ? message.id.raw : undefined });
   }
 
@@ -111,7 +120,7 @@ class SseMessage extends IncomingBody {
   }
 }
 
-function unknownLine(sessionId: string | undefined): Failure {
+function unknownConnection(sessionId: string | undefined): Failure {
   return sessionId === undefined
     ? new Failure('session_required', { message: 'sessionId is required' })
     : new Failure('session_not_found');

@@ -95,7 +95,7 @@ export class HttpRpcService implements RpcService {
 
   async #look(clock: TimerClock, withinMs: number): Promise<void> {
     const { path, headers } = this.#context;
-    const look = OneWayPost.send(this.#pools.handovers, { method: 'HEAD', path, headers: headers() });
+    const look = OneWayPost.send(this.#pools.oneWay, { method: 'HEAD', path, headers: headers() });
     const stop = clock.after(withinMs, () => look.abort(new Failure('backend_timeout')));
     try {
       await look.taken;

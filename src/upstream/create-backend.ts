@@ -12,7 +12,7 @@ import { Behind, type BehindOptions } from './behind.ts';
 import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { FloodBudget } from './flood-meter.ts';
-import { HANDOVER_MS, HttpChannel } from './http/channel.ts';
+import { HttpChannel, ONE_WAY_MS } from './http/channel.ts';
 import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
@@ -169,7 +169,7 @@ function httpConnector(
   const headers = via === undefined ? config.headers : { ...config.headers, [VIA]: writeVia([via.own, ...via.outer]) };
   const told = (via: string) => behind.heard(via);
   const shared = { url, pools, headers, flood, clock, notes, told };
-  const channelLimits = { ...limits, handoverMs: HANDOVER_MS };
+  const channelLimits = { ...limits, oneWayMs: ONE_WAY_MS };
   const streamable: TransportWay = {
     transport: 'http',
     connect: async (era, sink) =>

@@ -66,13 +66,13 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   /** Rejects with a Failure, and closes the channel then. */
   static async open(
-    line: ProbedChannel,
+    probed: ProbedChannel,
     client: ClientFacts,
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): Promise<LegacyUpstreamSession> {
-    const upstream = new LegacyUpstreamSession(line, sink, options);
-    line.attach(upstream);
+    const upstream = new LegacyUpstreamSession(probed, sink, options);
+    probed.attach(upstream);
     try {
       await upstream.#initialize(client);
       return upstream;
@@ -86,20 +86,20 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   /** Takes over a session that is already initialized. */
   static adopt(
-    line: ProbedChannel,
+    probed: ProbedChannel,
     agreement: Agreement,
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): LegacyUpstreamSession {
-    const upstream = new LegacyUpstreamSession(line, sink, options);
+    const upstream = new LegacyUpstreamSession(probed, sink, options);
     upstream.#agree(agreement);
-    line.attach(upstream);
+    probed.attach(upstream);
     return upstream;
   }
 
-  private constructor(line: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {
-    this.channel = line.channel;
-    this.#ids = line.ids;
+  private constructor(probed: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {
+    this.channel = probed.channel;
+    this.#ids = probed.ids;
     this.#sink = sink;
     this.#options = options;
     this.#since = options.since ?? 0;

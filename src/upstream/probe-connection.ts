@@ -23,7 +23,7 @@ export interface ProbeOptions extends Pick<BackendOptions, 'clock' | 'self' | 'r
 }
 
 export interface ProbedSession {
-  readonly line: ProbedChannel;
+  readonly probed: ProbedChannel;
   readonly agreement: Agreement;
 }
 
@@ -32,14 +32,14 @@ export interface ProbedSession {
  * seconds to exit, and the result is known before.
  */
 export class ProbeConnection {
-  readonly line: ProbedChannel;
+  readonly probed: ProbedChannel;
   #session: Agreement | undefined;
 
-  constructor(line: ProbedChannel) {
-    this.line = line;
-    line.attach({
+  constructor(probed: ProbedChannel) {
+    this.probed = probed;
+    probed.attach({
       stray: (message) => {
-        answerKindly(line.channel, message);
+        answerKindly(probed.channel, message);
         return 'none';
       },
       lost: () => undefined,
@@ -51,24 +51,24 @@ export class ProbeConnection {
   }
 
   /** The process and its agreement. Undefined where there is no process, or no agreement. */
-  handOver({ transport }: TransportWay): ProbedSession | undefined {
+  sessionFor({ transport }: TransportWay): ProbedSession | undefined {
     const agreement = this.#session;
     if (transport !== 'stdio' || agreement === undefined) return undefined;
     this.#session = undefined;
-    return { line: this.line, agreement };
+    return { probed: this.probed, agreement };
   }
 
   /** Never rejects. */
   async leave(): Promise<void> {
     await this.endSession();
-    await settled(this.line.channel.close());
+    await settled(this.probed.channel.close());
   }
 
   /** Ends the session properly: the backend may count its sessions. Never rejects. */
   async endSession(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
-    const { channel } = this.line;
+    const { channel } = this.probed;
     if (session?.sessionId !== undefined) await settled(channel.forget?.(session.headers));
   }
 }
@@ -85,23 +85,23 @@ type Initialized = { readonly discovery: Discovery } | { readonly failure: Failu
  * slow to start, that answer arrives before the one to `initialize`, and decides.
  */
 export async function initialize(
-  visit: ProbeConnection,
+  probing: ProbeConnection,
   options: ProbeOptions,
   unanswered: ProbeRequest | undefined,
   headers: HandshakeHeaders = {},
 ): Promise<Initialized> {
-  const { line } = visit;
+  const { probed } = probing;
   const { clock, limits, self, connector } = options;
   const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
-  const question = askInitialize(line.channel, line.ids, introduction, (message) =>
-    answerKindly(line.channel, message),
+  const question = askInitialize(probed.channel, probed.ids, introduction, (message) =>
+    answerKindly(probed.channel, message),
   );
   try {
     const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
     if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));
     const first = await Promise.race(answers);
     if (!('kind' in first)) return { discovery: first };
-    const initialized = readInitialized(visit, first, options.revisions);
+    const initialized = readInitialized(probing, first, options.revisions);
     if ('discovery' in initialized || first.kind !== 'answered' || unanswered === undefined) return initialized;
     // A modern server that was slow to start may refuse `initialize` before it answers `server/discover`.
     const answer = await unanswered.within(limits.probeMs, clock);
@@ -130,13 +130,13 @@ function lateDiscovery(
 }
 
 function readInitialized(
-  visit: ProbeConnection,
+  probing: ProbeConnection,
   answer: ProbeAnswer,
   spoken: readonly Revision[] | undefined,
 ): Initialized {
   try {
     const agreement = readAgreement(answer, spoken);
-    visit.agreed(agreement);
+    probing.agreed(agreement);
     return { discovery: agreement.discovery };
   } catch (cause) {
     return { failure: asFailure(cause), answer };

@@ -28,7 +28,7 @@ export interface Probed {
   /** The transport by which the backend was reached. */
   readonly way: TransportWay;
   /** The channel to continue with, where the backend is modern and nothing sent on it bound it to the legacy era. */
-  readonly line: ProbedChannel | undefined;
+  readonly probed: ProbedChannel | undefined;
   /** An initialized process. The receiver must end it. */
   readonly session?: ProbedSession | undefined;
   /** Whether a modern backend speaks the legacy era as well; absent where it is not modern. */
@@ -53,24 +53,24 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
   if (way.transport === 'sse' || newestModern(options) === undefined) {
     return initializeAfresh(way, await openWay(way), options);
   }
-  const visit = new ProbeConnection(await openWay(way));
+  const probing = new ProbeConnection(await openWay(way));
   let kept = false;
   try {
-    const { verdict, answer, question } = await discover(visit.line, way.transport, options);
+    const { verdict, answer, question } = await discover(probing.probed, way.transport, options);
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { ...(await withLegacyHalf(verdict.discovery, visit, options)), way, line: visit.line };
+        return { ...(await withLegacyHalf(verdict.discovery, probing, options)), way, probed: probing.probed };
       case 'legacy': {
         const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         // Some servers exit on any request before `initialize`.
         if (way.transport === 'stdio' && answer.kind === 'failed') return await afresh();
-        const initialized = await initialize(visit, options, question);
+        const initialized = await initialize(probing, options, question);
         if ('discovery' in initialized) {
           const { discovery } = initialized;
-          const session = visit.handOver(way);
+          const session = probing.sessionFor(way);
           kept = session !== undefined;
-          return { discovery, half: halfSaid(discovery, options), way, line: undefined, session };
+          return { discovery, half: halfSaid(discovery, options), way, probed: undefined, session };
         }
         // Others stay silent, and exit at the next line that they read: servers on the Python SDK 1.3 to 1.6.
         if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
@@ -83,18 +83,18 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
         throw verdict.kind === 'none' ? verdict.failure : new Failure('backend_invalid');
     }
   } finally {
-    if (!kept) void visit.leave();
+    if (!kept) void probing.leave();
   }
 }
 
 type Halves = Required<Pick<Probed, 'discovery' | 'half'>>;
 
 /** Over HTTP this costs one request. Over stdio it costs a process, which is started only for a legacy client. */
-async function withLegacyHalf(discovery: Discovery, visit: ProbeConnection, options: ProbeOptions): Promise<Halves> {
+async function withLegacyHalf(discovery: Discovery, probing: ProbeConnection, options: ProbeOptions): Promise<Halves> {
   const { connector, limits } = options;
   const said = halfSaid(discovery, options);
   if (said !== 'unknown' || connector.transport !== 'http') return { discovery, half: said };
-  const { half } = await askHalf(visit, options, limits.probeMs);
+  const { half } = await askHalf(probing, options, limits.probeMs);
   return half === 'present' ? { discovery: withLegacy(discovery), half } : { discovery, half };
 }
 
@@ -104,11 +104,11 @@ function halfSaid(discovery: Discovery, { revisions: spoken = revisions }: Probe
   return newest(spoken, 'legacy') === undefined ? 'absent' : 'unknown';
 }
 
-async function askHalf(visit: ProbeConnection, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
+async function askHalf(probing: ProbeConnection, options: ProbeOptions, patienceMs: number): Promise<AskedHalf> {
   const patient = { ...options, limits: { ...options.limits, firstByteMs: patienceMs } };
-  const initialized = await initialize(visit, patient, undefined, asModernServersWant);
+  const initialized = await initialize(probing, patient, undefined, asModernServersWant);
   if ('failure' in initialized) return { half: halfAfter(initialized.answer, options.connector.transport) };
-  void visit.endSession();
+  void probing.endSession();
   return { half: 'present', discovery: initialized.discovery };
 }
 
@@ -120,11 +120,11 @@ export function withLegacy(discovery: Discovery): Discovery {
 export async function probeLegacyHalf(options: ProbeOptions): Promise<AskedHalf> {
   const { connector, limits } = options;
   try {
-    const visit = new ProbeConnection(await openWay(connector, limits.probeMs));
+    const probing = new ProbeConnection(await openWay(connector, limits.probeMs));
     try {
-      return await askHalf(visit, options, limits.legacyHalfMs);
+      return await askHalf(probing, options, limits.legacyHalfMs);
     } finally {
-      void visit.leave();
+      void probing.leave();
     }
   } catch {
     // The backend could not be asked: no process is available, or it is being closed.
@@ -165,11 +165,11 @@ export async function probeAgain(known: ProbeTarget, options: ProbeOptions): Pro
   return verdict;
 }
 
-async function discover(line: ProbeTarget, transport: Transport, options: ProbeOptions): Promise<Finding> {
+async function discover(probed: ProbeTarget, transport: Transport, options: ProbeOptions): Promise<Finding> {
   const { limits, clock } = options;
   let revision = newestModern(options) as Revision;
   for (let attempt = 1; ; attempt += 1) {
-    const question = askDiscover(line, revision, options.self);
+    const question = askDiscover(probed, revision, options.self);
     const answer = await question.within(limits.probeMs, clock);
     const verdict = judge(answer, transport, options.revisions);
     if (verdict.kind !== 'retry') return { verdict, answer, question };
@@ -181,29 +181,29 @@ async function discover(line: ProbeTarget, transport: Transport, options: ProbeO
   }
 }
 
-function askDiscover(line: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
-  const id = line.ids.next();
+function askDiscover(probed: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
+  const id = probed.ids.next();
   const params = concat(['{"_meta":', ownMeta(revision, self), '}']);
   const outgoing = {
     bytes: requestBytes(id, 'server/discover', params),
     id: keyOf(id),
     headers: mirroredHeaders('server/discover', undefined, revision),
   };
-  return new ProbeRequest(line.channel, outgoing, (message) => answerKindly(line.channel, message));
+  return new ProbeRequest(probed.channel, outgoing, (message) => answerKindly(probed.channel, message));
 }
 
-async function initializeAfresh(way: TransportWay, line: ProbedChannel, options: ProbeOptions): Promise<Probed> {
-  const visit = new ProbeConnection(line);
+async function initializeAfresh(way: TransportWay, probed: ProbedChannel, options: ProbeOptions): Promise<Probed> {
+  const probing = new ProbeConnection(probed);
   let session: ProbedSession | undefined;
   try {
-    const initialized = await initialize(visit, options, undefined);
+    const initialized = await initialize(probing, options, undefined);
     if ('failure' in initialized) {
       throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
     }
-    session = visit.handOver(way);
-    return { discovery: initialized.discovery, way, line: undefined, session };
+    session = probing.sessionFor(way);
+    return { discovery: initialized.discovery, way, probed: undefined, session };
   } finally {
-    if (session === undefined) void visit.leave();
+    if (session === undefined) void probing.leave();
   }
 }
 

@@ -24,12 +24,12 @@ export class SharedChannel implements Channel, ChannelSink {
   #closed: Failure | undefined;
 
   /** Takes over a channel that a probe opened. */
-  constructor(line: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
-    this.streamPerRequest = line.channel.streamPerRequest;
-    this.#channel = line.channel;
+  constructor(probed: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
+    this.streamPerRequest = probed.channel.streamPerRequest;
+    this.#channel = probed.channel;
     this.#connect = connect;
     this.#health = health;
-    line.attach(this);
+    probed.attach(this);
   }
 
   attach(sink: ChannelSink): void {
@@ -88,15 +88,15 @@ export class SharedChannel implements Channel, ChannelSink {
 
   async #connectAgain(): Promise<Channel> {
     try {
-      const line = await openProbedChannel(this.#connect);
+      const probed = await openProbedChannel(this.#connect);
       if (this.#closed !== undefined) {
-        await line.channel.close();
+        await probed.channel.close();
         throw this.#closed;
       }
-      this.#channel = line.channel;
+      this.#channel = probed.channel;
       // Calls `lost` at once if the channel is lost again already.
-      line.attach(this);
-      return line.channel;
+      probed.attach(this);
+      return probed.channel;
     } catch (cause) {
       const failure = asFailure(cause);
       this.#health.unreached(failure);

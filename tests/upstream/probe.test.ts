@@ -199,7 +199,7 @@ describe('a probe over stdio', () => {
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
     await settleDown();
     expect(connector.open).toBe(1);
-    expect((await probing).session?.line.channel).toBe(connector.channels[1]);
+    expect((await probing).session?.probed.channel).toBe(connector.channels[1]);
   });
 
   test('a process that exits on every request is not started a third time', async () => {

@@ -12,7 +12,7 @@ import { HttpRequest } from './request.ts';
 import { StandaloneStream } from './standalone-stream.ts';
 
 /** Accepting a notification needs no work; a backend that takes longer is stuck. */
-export const HANDOVER_MS = 10_000;
+export const ONE_WAY_MS = 10_000;
 
 export class HttpChannel implements Channel {
   readonly streamPerRequest = true;
@@ -21,13 +21,13 @@ export class HttpChannel implements Channel {
   readonly requests = new LinkedList<HttpRequest>();
   /** Undefined where it was never asked for, as in the modern era. */
   standing: StandaloneStream | undefined = undefined;
-  readonly #handovers: OneWayPosts;
+  readonly #oneWayPosts: OneWayPosts;
   #closed = false;
 
   constructor(options: HttpChannelOptions) {
     const { url, pools, limits, clock } = options;
     this.context = { ...options, path: pathOf(url), headers: new RequestHeaders(options.headers) };
-    this.#handovers = new OneWayPosts(pools.handovers, limits, clock);
+    this.#oneWayPosts = new OneWayPosts(pools.oneWay, limits, clock);
   }
 
   request(outgoing: Outgoing, sink: RequestSink): Pending {
@@ -40,7 +40,7 @@ export class HttpChannel implements Channel {
   }
 
   post(message: Uint8Array, headers: HeaderRecord): Promise<void> {
-    return this.#handOver('POST', this.context.headers.post(headers), message);
+    return this.#sendOneWay('POST', this.context.headers.post(headers), message);
   }
 
   async listen(headers: HeaderRecord, listener: StandaloneListener): Promise<void> {
@@ -57,7 +57,7 @@ export class HttpChannel implements Channel {
 
   async forget(headers: HeaderRecord): Promise<void> {
     try {
-      await this.#handOver('DELETE', this.context.headers.get(headers), null);
+      await this.#sendOneWay('DELETE', this.context.headers.get(headers), null);
     } catch {
       // 405 is allowed, 404 means that the session is gone, and anything else is for the backend to clean up.
     }
@@ -67,12 +67,12 @@ export class HttpChannel implements Channel {
     this.#closed = true;
     this.standing?.close();
     for (const request of this.requests.members()) request.lose(wayClosed());
-    this.#handovers.close(wayClosed());
+    this.#oneWayPosts.close(wayClosed());
   }
 
-  async #handOver(method: 'POST' | 'DELETE', headers: string[], body: Uint8Array | null): Promise<void> {
+  async #sendOneWay(method: 'POST' | 'DELETE', headers: string[], body: Uint8Array | null): Promise<void> {
     if (this.#closed) throw wayClosed();
-    await this.#handovers.send({ method, path: this.context.path, headers, body });
+    await this.#oneWayPosts.send({ method, path: this.context.path, headers, body });
   }
 
   /** The session is gone: everything in flight in it fails. */

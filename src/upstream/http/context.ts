@@ -10,7 +10,7 @@ import type { CallPools } from './pool.ts';
 /** `resultBytes`: one response, or one event. */
 export interface HttpChannelLimits extends Pick<Limits, 'resultBytes' | 'reconnects'> {
   /** Until the backend accepts a notification, a response of ours, or a DELETE. */
-  readonly handoverMs: number;
+  readonly oneWayMs: number;
 }
 
 /** Receives the header of wire/via.ts. Only responses to `server/discover` and `initialize` have it. */

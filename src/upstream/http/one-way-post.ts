@@ -20,9 +20,9 @@ export class OneWayPost extends PooledRequest {
 
   /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
-    const handover = new OneWayPost(pool);
-    handover.dispatch(options);
-    return handover;
+    const post = new OneWayPost(pool);
+    post.dispatch(options);
+    return post;
   }
 
   private constructor(pool: CallPool) {
@@ -55,7 +55,7 @@ export class OneWayPost extends PooledRequest {
   }
 }
 
-export interface HandoverOptions {
+export interface OneWayOptions {
   readonly method: 'POST' | 'DELETE';
   readonly path: string;
   readonly headers: string[];
@@ -65,37 +65,37 @@ export interface HandoverOptions {
 /** The one-way posts of one channel. None outlives the channel. */
 export class OneWayPosts {
   readonly #pool: CallPool;
-  readonly #handoverMs: number;
+  readonly #oneWayMs: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #open = new LinkedList<OneWayPost>();
 
-  constructor(pool: CallPool, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+  constructor(pool: CallPool, limits: { readonly oneWayMs: number }, clock: Pick<Clock, 'after'>) {
     this.#pool = pool;
-    this.#handoverMs = limits.handoverMs;
+    this.#oneWayMs = limits.oneWayMs;
     this.#clock = clock;
   }
 
-  /** Rejects with a Failure, at the latest after `handoverMs`. */
-  async send(options: HandoverOptions): Promise<void> {
-    const handover = this.begin(this.#pool, options);
-    const cancelTimer = this.#clock.after(this.#handoverMs, () => handover.abort(new Failure('backend_timeout')));
+  /** Rejects with a Failure, at the latest after `oneWayMs`. */
+  async send(options: OneWayOptions): Promise<void> {
+    const post = this.begin(this.#pool, options);
+    const cancelTimer = this.#clock.after(this.#oneWayMs, () => post.abort(new Failure('backend_timeout')));
     try {
-      await handover.taken;
+      await post.taken;
     } finally {
       cancelTimer();
     }
   }
 
   /** Uses the given pool. The caller sets the time limit, and learns of the end by `taken`. */
-  begin(pool: CallPool, options: HandoverOptions): OneWayPost {
-    const handover = OneWayPost.send(pool, { ...options, bodyTimeout: this.#handoverMs });
-    this.#open.add(handover);
-    const over = (): void => void this.#open.remove(handover);
-    handover.taken.then(over, over);
-    return handover;
+  begin(pool: CallPool, options: OneWayOptions): OneWayPost {
+    const post = OneWayPost.send(pool, { ...options, bodyTimeout: this.#oneWayMs });
+    this.#open.add(post);
+    const over = (): void => void this.#open.remove(post);
+    post.taken.then(over, over);
+    return post;
   }
 
   close(failure: Failure): void {
-    for (const handover of this.#open.members()) handover.abort(failure);
+    for (const post of this.#open.members()) post.abort(failure);
   }
 }

@@ -27,7 +27,7 @@ export const HTTP_HANDSHAKES = 16;
 /** More requests would not be served within the time that clients wait. */
 export const HTTP_QUEUE = 1024;
 /** One-way posts are answered at once, so this few connections carry thousands of them in a second. */
-const HANDOVERS = 16;
+const ONE_WAY_CONNECTIONS = 16;
 
 /** The connections of a pool, as one principal uses them. */
 export interface CallPool {
@@ -39,7 +39,7 @@ export interface CallPool {
 export interface CallPools {
   readonly calls: CallPool;
   readonly streams: CallPool;
-  readonly handovers: CallPool;
+  readonly oneWay: CallPool;
 }
 
 export class BoundedPool implements CallPool {
@@ -91,7 +91,7 @@ export class BoundedPool implements CallPool {
 export class HttpPools implements CallPools {
   readonly calls: BoundedPool;
   readonly streams: BoundedPool;
-  readonly handovers: BoundedPool;
+  readonly oneWay: BoundedPool;
 
   /** `streamsFull`: called for each stream that found the pool full. */
   constructor(origin: string, limits: HttpPoolLimits, streamsFull?: () => void) {
@@ -107,10 +107,10 @@ export class HttpPools implements CallPools {
       });
     this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
     this.streams = new BoundedPool(limits.streams, open(limits.streams), streamsFull);
-    this.handovers = new BoundedPool(HANDOVERS + limits.queue, open(HANDOVERS));
+    this.oneWay = new BoundedPool(ONE_WAY_CONNECTIONS + limits.queue, open(ONE_WAY_CONNECTIONS));
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.calls.close(), this.streams.close(), this.handovers.close()]);
+    await Promise.all([this.calls.close(), this.streams.close(), this.oneWay.close()]);
   }
 }

@@ -27,7 +27,7 @@ export function presentedPools(pools: CallPools, provider: CredentialProvider): 
   return {
     calls: presenting(pools.calls),
     streams: presenting(pools.streams),
-    handovers: presenting(pools.handovers),
+    oneWay: presenting(pools.oneWay),
   };
 }
 

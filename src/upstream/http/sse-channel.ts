@@ -10,10 +10,10 @@ import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from '../chan
 import { type AnswerSink, type AwaitedAnswer, Correlation } from '../correlation.ts';
 import { type HttpChannelLimits, type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
-import { type HandoverOptions, type OneWayPost, OneWayPosts } from './one-way-post.ts';
+import { type OneWayOptions, type OneWayPost, OneWayPosts } from './one-way-post.ts';
 import { SessionStream } from './sse-stream.ts';
 
-/** `handoverMs` also limits the POST of a request whose response has already arrived. */
+/** `oneWayMs` also limits the POST of a request whose response has already arrived. */
 export interface SseChannelLimits extends Omit<HttpChannelLimits, 'reconnects'> {
   /** Until the stream names the address for messages. */
   readonly endpointMs: number;
@@ -37,7 +37,7 @@ export class SseChannel implements Channel {
   readonly #headers: RequestHeaders;
   readonly #stream: SessionStream;
   readonly #waiting: Correlation;
-  readonly #handovers: OneWayPosts;
+  readonly #oneWayPosts: OneWayPosts;
   #opening: SseOpening | undefined;
   /** The path for messages. */
   #path = '';
@@ -56,7 +56,7 @@ export class SseChannel implements Channel {
     this.#options = options;
     this.#headers = new RequestHeaders(options.headers);
     this.#waiting = new Correlation(notes);
-    this.#handovers = new OneWayPosts(pools.handovers, limits, clock);
+    this.#oneWayPosts = new OneWayPosts(pools.oneWay, limits, clock);
     const context = { ...options, path: pathOf(url), headers: this.#headers };
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
@@ -71,13 +71,13 @@ export class SseChannel implements Channel {
     const waiting = this.#waiting.add(outgoing.id, request);
     const over = this.#over;
     if (over !== undefined) queueMicrotask(() => waiting.fail(over));
-    else request.begin(waiting, this.#handovers.begin(pools.calls, this.#message(outgoing.bytes, outgoing.headers)));
+    else request.begin(waiting, this.#oneWayPosts.begin(pools.calls, this.#message(outgoing.bytes, outgoing.headers)));
     return request;
   }
 
   async post(message: Uint8Array, headers: HeaderRecord): Promise<void> {
     if (this.#over !== undefined) throw this.#over;
-    await this.#handovers.send(this.#message(message, headers));
+    await this.#oneWayPosts.send(this.#message(message, headers));
   }
 
   async close(): Promise<void> {
@@ -97,7 +97,7 @@ export class SseChannel implements Channel {
     });
   }
 
-  #message(body: Uint8Array, headers: HeaderRecord): HandoverOptions {
+  #message(body: Uint8Array, headers: HeaderRecord): OneWayOptions {
     return { method: 'POST', path: this.#path, headers: this.#headers.post(headers), body };
   }
 
@@ -116,23 +116,23 @@ export class SseChannel implements Channel {
   #end(failure: Failure): void {
     this.#over ??= failure;
     this.#waiting.failAll(failure);
-    this.#handovers.close(failure);
+    this.#oneWayPosts.close(failure);
   }
 }
 
 /** A request: sent by a POST, and answered on the stream of the session. */
 class PostedRequest implements Pending, AnswerSink {
   readonly #sink: AnswerSink;
-  readonly #handoverMs: number;
+  readonly #oneWayMs: number;
   readonly #clock: Pick<Clock, 'after'>;
   #waiting: AwaitedAnswer | undefined;
   /** Set until the POST is answered. */
-  #handover: OneWayPost | undefined;
+  #post: OneWayPost | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(sink: AnswerSink, limits: { readonly handoverMs: number }, clock: Pick<Clock, 'after'>) {
+  constructor(sink: AnswerSink, limits: { readonly oneWayMs: number }, clock: Pick<Clock, 'after'>) {
     this.#sink = sink;
-    this.#handoverMs = limits.handoverMs;
+    this.#oneWayMs = limits.oneWayMs;
     this.#clock = clock;
   }
 
@@ -140,14 +140,14 @@ class PostedRequest implements Pending, AnswerSink {
    * The POST has no time limit here, but that of its call: some servers accept a request only when they are done with
    * it.
    */
-  begin(waiting: AwaitedAnswer, handover: OneWayPost): void {
+  begin(waiting: AwaitedAnswer, post: OneWayPost): void {
     this.#waiting = waiting;
-    this.#handover = handover;
-    handover.taken.then(
+    this.#post = post;
+    post.taken.then(
       () => this.#handedOver(),
       (failure: Failure) => {
         this.#handedOver();
-        const { status } = handover;
+        const { status } = post;
         waiting.fail(failure, status === undefined ? undefined : { status, sessionId: undefined });
       },
     );
@@ -159,11 +159,11 @@ class PostedRequest implements Pending, AnswerSink {
   }
 
   /**
-   * The response can come before that to the POST. The POST then gets `handoverMs` to complete, so that the connection
+   * The response can come before that to the POST. The POST then gets `oneWayMs` to complete, so that the connection
    * can be kept.
    */
   answered(message: Response, http: HttpFacts | undefined): void {
-    if (this.#handover !== undefined) this.#cancelTimer = this.#clock.after(this.#handoverMs, () => this.#drop());
+    if (this.#post !== undefined) this.#cancelTimer = this.#clock.after(this.#oneWayMs, () => this.#drop());
     this.#sink.answered(message, http);
   }
 
@@ -173,12 +173,12 @@ class PostedRequest implements Pending, AnswerSink {
   }
 
   #handedOver(): void {
-    this.#handover = undefined;
+    this.#post = undefined;
     this.#cancelTimer?.();
   }
 
   #drop(): void {
-    this.#handover?.abort(wayClosed());
+    this.#post?.abort(wayClosed());
   }
 }
 

@@ -10,7 +10,7 @@ import { connectLegacy, modern } from '../harness/eras.ts';
 
 const params = { name: 'work', arguments: {} };
 /**
- * Calls, handovers and streams have their own, and one call may begin while the last one is just ending: far fewer than
+ * Calls, one-way posts and streams have their own, and one call may begin while the last one is just ending: far fewer than
  * calls.
  */
 const FEW = 8;

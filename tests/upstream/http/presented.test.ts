@@ -66,7 +66,7 @@ async function presenting(
     await channel.close();
     await pools.close();
     await backend.stop();
-    expect(pools.calls.inFlight + pools.streams.inFlight + pools.handovers.inFlight).toBe(0);
+    expect(pools.calls.inFlight + pools.streams.inFlight + pools.oneWay.inFlight).toBe(0);
   });
   const send = async () => {
     const recorder = new RequestRecorder();

@@ -67,11 +67,11 @@ describe('a request', () => {
     const { recorder } = ask(await open(), 1);
     await backend.until(() => backend.posted.length === 1);
     // A server may take a request when it is done with it: until then nothing is decided here.
-    clock.advance(10 * sseLimits.handoverMs);
+    clock.advance(10 * sseLimits.oneWayMs);
     backend.say(message(result(1)));
     expect(await recorder.settled()).toBe('answered');
-    expect(clock.pending).toEqual([sseLimits.handoverMs]);
-    clock.advance(sseLimits.handoverMs);
+    expect(clock.pending).toEqual([sseLimits.oneWayMs]);
+    clock.advance(sseLimits.oneWayMs);
     await backend.closed(1);
     await idle(pools.calls);
     expect(recorder.endings).toEqual(['answered']);
@@ -204,7 +204,7 @@ describe('a message without a request', () => {
     const posted = (await open()).post(notification, {});
     posted.catch(() => undefined);
     await backend.until(() => backend.posted.length === 1);
-    clock.advance(sseLimits.handoverMs);
+    clock.advance(sseLimits.oneWayMs);
     await expect(posted).rejects.toMatchObject({ reason: 'backend_timeout' });
     await backend.closed(1);
   });

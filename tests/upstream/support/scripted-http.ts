@@ -97,7 +97,7 @@ export const poolLimits: HttpPoolLimits = {
 export const channelLimits: HttpChannelLimits = {
   resultBytes: 64 * 1024,
   reconnects: 3,
-  handoverMs: 5_000,
+  oneWayMs: 5_000,
 };
 
 export interface Setup {
@@ -147,8 +147,8 @@ export async function against(
     await setup.pools.close();
     await backend.until(() => backend.sockets.size === 0);
     await backend.stop();
-    const { calls, streams, handovers } = setup.pools;
-    if (calls.inFlight + streams.inFlight + handovers.inFlight !== 0) throw new Error('a dispatch was never done');
+    const { calls, streams, oneWay } = setup.pools;
+    if (calls.inFlight + streams.inFlight + oneWay.inFlight !== 0) throw new Error('a dispatch was never done');
   });
   return { backend, ...setup };
 }

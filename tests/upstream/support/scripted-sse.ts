@@ -61,7 +61,7 @@ export function names(address?: string, ...events: readonly string[]): Answer {
   };
 }
 
-export const sseLimits = { resultBytes: 64 * 1024, handoverMs: 5_000, endpointMs: 7_000 };
+export const sseLimits = { resultBytes: 64 * 1024, oneWayMs: 5_000, endpointMs: 7_000 };
 
 export interface SseSetup {
   readonly backend: SseBackend;
@@ -89,8 +89,8 @@ export async function scripted(
     await pools.close();
     await backend.until(() => backend.sockets.size === 0);
     await backend.stop();
-    const { calls, streams, handovers } = pools;
-    if (calls.inFlight + streams.inFlight + handovers.inFlight !== 0) throw new Error('a dispatch was never done');
+    const { calls, streams, oneWay } = pools;
+    if (calls.inFlight + streams.inFlight + oneWay.inFlight !== 0) throw new Error('a dispatch was never done');
   });
   return {
     backend,
