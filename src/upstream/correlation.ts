@@ -2,9 +2,10 @@
 import { Failure } from '../errors/failure.ts';
 import { LinkedList, type ListMember } from '../exchange/linked-list.ts';
 import type { Id, Message, Notification, Request, Response } from '../wire/message.ts';
+import { answerIdIn } from '../wire/skim.ts';
 import { idIn } from '../wire/values.ts';
 import type { ChannelNotes, ChannelSink, HttpFacts, Pending, RequestSink } from './channel.ts';
-import { excerpt } from './incoming.ts';
+import { excerpt, unreadableAnswer } from './incoming.ts';
 import type { Reception } from './reception.ts';
 
 /** Receives one response. Only responses are found by id. */
@@ -109,6 +110,13 @@ export class Correlation {
     if (message.method !== 'notifications/progress' || this.#abandoned.size === 0) return false;
     const token = idIn(message, 'progressToken');
     return token !== undefined && this.#abandoned.has(token.key);
+  }
+
+  /** Bytes that are no message. If they were meant as a response, its request fails at once. */
+  unreadable(bytes: Uint8Array): Reception {
+    const id = this.size === 0 ? undefined : answerIdIn(bytes);
+    if (id === undefined || !this.fail(id, unreadableAnswer())) return 'none';
+    return 'answer';
   }
 
   /** False where no request with that id is open. */

@@ -1,4 +1,5 @@
 /** Reads what a backend sent: one message, or an array of them (2025-03-26 servers send arrays). */
+import { Failure } from '../errors/failure.ts';
 import { skimBatch } from '../wire/batch.ts';
 import type { Message } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
@@ -18,6 +19,12 @@ export function readEvent(data: Uint8Array, notes: ChannelNotes): readonly Messa
     notes.noise('unreadable', excerpt(data));
     return undefined;
   }
+}
+
+/** What was sent as a response is none. */
+export function unreadableAnswer(): Failure {
+  const message = 'The backend sent a message that is not a JSON-RPC response, or is nested too deeply';
+  return new Failure('backend_invalid', { message });
 }
 
 /** Length of the excerpt in the log: enough to recognise a banner or the head of a message. */

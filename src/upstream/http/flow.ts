@@ -22,6 +22,8 @@ export interface FlowListener {
   /** Called for each event, before its messages. An exception breaks the stream. */
   event?(event: SseEvent): void;
   message(message: Message): Reception;
+  /** An event whose data is no message. */
+  unreadable?(data: Uint8Array): Reception;
   /** Nothing more can be read on this connection. */
   broken(failure: Failure): void;
   /** The backend flooded for too long. */
@@ -124,8 +126,10 @@ export class EventFlow {
     const isNew = event.id === undefined || this.#isNewId(event.id);
     const data = isNew ? messageIn(event) : undefined;
     const messages = data && readEvent(data, this.#context.notes);
-    if (messages === undefined) this.#throttle.count('none', event.data?.byteLength ?? 0);
-    else
+    if (messages === undefined) {
+      const reception = data && this.#listener.unreadable?.(data);
+      this.#throttle.count(reception ?? 'none', event.data?.byteLength ?? 0);
+    } else
       for (const message of messages) {
         if (this.#throttle.isEnded) return;
         this.#throttle.count(this.#listener.message(message), message.bytes.byteLength);

@@ -24,10 +24,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Failure } from '../../errors/failure.ts';
 import { skimBatch } from '../../wire/batch.ts';
 import type { Message } from '../../wire/message.ts';
-import { skimMessage } from '../../wire/skim.ts';
+import { answerIdIn, skimMessage } from '../../wire/skim.ts';
 import { VIA } from '../../wire/via.ts';
 import type { HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
-import { excerpt } from '../incoming.ts';
+import { excerpt, unreadableAnswer } from '../incoming.ts';
 import type { Reception } from '../reception.ts';
 import { BoundedBody, LARGE_BODY } from './body.ts';
 import type { HttpChannel } from './channel.ts';
@@ -192,6 +192,11 @@ export class HttpRequest extends PooledRequest implements Pending {
         this.#heard = true;
         this.#reconnects?.progress();
         return this.#deliver(message);
+      },
+      unreadable: (data) => {
+        if (this.#isSettled || answerIdIn(data)?.key !== this.#outgoing.id) return 'none';
+        this.#failNow(unreadableAnswer());
+        return 'answer';
       },
       broken: (failure) => this.#failNow(failure),
       flooded: (failure) => this.#failNow(failure),

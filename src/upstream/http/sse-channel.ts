@@ -61,6 +61,7 @@ export class SseChannel implements Channel {
     this.#stream = new SessionStream(context, pools.streams, {
       named: (address) => this.#onNamed(address),
       message: (message) => this.#waiting.receive(message, options.sink),
+      unreadable: (data) => this.#waiting.unreadable(data),
       ended: (failure) => this.#onEnded(failure),
     });
   }

@@ -19,6 +19,7 @@ export interface SessionListener {
   /** The address in the first event: called once, before any message. Throws a Failure where it is no valid address. */
   named(address: string): void;
   message(message: Message): Reception;
+  unreadable(data: Uint8Array): Reception;
   /** Called once, and not after `close`. */
   ended(failure: Failure): void;
 }
@@ -47,6 +48,7 @@ export class SessionStream extends PooledRequest {
     this.#flow = new EventFlow(context, 'the stream of a session', {
       event: (event) => this.#onEvent(event),
       message: (message) => (this.#isOver ? 'none' : listener.message(message)),
+      unreadable: (data) => (this.#isOver ? 'none' : listener.unreadable(data)),
       broken: (failure) => this.#end(failure),
       flooded: (failure) => this.#end(failure),
     });

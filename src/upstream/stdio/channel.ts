@@ -1,11 +1,9 @@
 /** A channel over one process: all messages share its pipes, and responses are matched by id. */
 import { Failure } from '../../errors/failure.ts';
 import { lineBytes } from '../../wire/lines.ts';
-import { answerIdIn } from '../../wire/skim.ts';
 import { asFailure } from '../as-failure.ts';
 import type { Channel, ChannelNotes, ChannelSink, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { Correlation } from '../correlation.ts';
-import type { Reception } from '../reception.ts';
 import type { Child } from './child.ts';
 
 export interface StdioChannelOptions {
@@ -29,7 +27,7 @@ export class StdioChannel implements Channel {
     this.#child.attach({
       message: (message) => (this.#closed ? 'none' : this.#waiting.receive(message, this.#sink)),
       oversized: (failure) => this.#onOversized(failure),
-      unreadable: (line) => this.#onUnreadable(line),
+      unreadable: (line) => this.#waiting.unreadable(line),
       exited: (failure) => this.#onExit(failure),
       busy: () => this.#waiting.size > 0,
     });
@@ -72,13 +70,6 @@ export class StdioChannel implements Channel {
   }
 
   /** Fails the request at once where the line has its id, so that it does not wait for its timeout. */
-  #onUnreadable(line: Uint8Array): Reception {
-    const id = this.#waiting.size === 0 ? undefined : answerIdIn(line);
-    if (id === undefined) return 'none';
-    const message = 'The backend sent a line that is not a JSON-RPC response, or is nested too deeply';
-    return this.#waiting.fail(id, new Failure('backend_invalid', { message })) ? 'answer' : 'none';
-  }
-
   #onExit(failure: Failure): void {
     this.#waiting.failAll(failure);
     if (!this.#closed) this.#sink.lost(failure);

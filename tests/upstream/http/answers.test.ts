@@ -196,6 +196,24 @@ const rows: readonly Row[] = [
     noise: ['unreadable'],
   },
   {
+    name: 'a result that is no object fails its request at once',
+    answer: sse(event('{"jsonrpc":"2.0","id":1,"result":5}')),
+    ending: 'failed backend_invalid',
+    noise: ['unreadable'],
+  },
+  {
+    name: 'a response with result and error fails its request at once',
+    answer: sse(event('{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"no"}}')),
+    ending: 'failed backend_invalid',
+    noise: ['unreadable'],
+  },
+  {
+    name: 'an unreadable response to another request is skipped and noted',
+    answer: sseEnd(event('{"jsonrpc":"2.0","id":2,"result":5}'), event(result(1))),
+    ending: 'answered',
+    noise: ['unreadable'],
+  },
+  {
     name: 'a response that comes twice is read once',
     answer: sseEnd(event(result(1)), event(result(1))),
     ending: 'answered',

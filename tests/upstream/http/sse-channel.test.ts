@@ -90,6 +90,19 @@ describe('a request', () => {
     expect(notes.of('unknown_id')).toEqual([other, result(2), nobody, result(9), result(2)]);
   });
 
+  it.each([
+    { name: 'a result that is no object', answer: '{"jsonrpc":"2.0","id":1,"result":5}' },
+    { name: 'result and error', answer: '{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"no"}}' },
+  ])('that is answered with $name fails at once, and no other does', async ({ answer }) => {
+    const { backend, open } = await scripted({});
+    const channel = await open();
+    const first = ask(channel, 1).recorder;
+    const second = ask(channel, 2).recorder;
+    backend.say(message(answer), message(result(2)));
+    expect(await first.settled()).toBe('failed backend_invalid');
+    expect(await second.settled()).toBe('answered');
+  });
+
   it('under an id that is in flight is refused', async () => {
     const channel = await (await scripted({})).open();
     ask(channel, 1);
