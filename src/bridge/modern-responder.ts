@@ -5,7 +5,7 @@
  * visited first, the retry makes a new call.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, Retry, ServerRequest } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
@@ -125,7 +125,8 @@ export class ModernResponder implements CallSink {
   }
 
   /** Attaches the client's retry. Server requests that it leaves unanswered are asked again. */
-  resume(exchange: Exchange, request: CallRequest): void {
+  resume(retry: Retry, request: CallRequest): void {
+    const { exchange } = retry;
     if (exchange.settled) {
       this.abandon('The client has disconnected');
       return;
@@ -133,6 +134,7 @@ export class ModernResponder implements CallSink {
     this.#exchange = exchange;
     this.#latest = request;
     this.#call?.hear?.(request.logLevel);
+    this.#call?.continueAs?.(retry);
     exchange.drivenBy(this.#call);
     for (const notification of this.#kept?.takeNotifications() ?? []) this.#send(exchange, notification);
     if (this.#outcome !== undefined) {

@@ -3,11 +3,13 @@
  * that asks a modern client for input outlives its exchange, and the exchange of the client's retry takes it up.
  */
 import type { Failure } from '../errors/failure.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import type { ClientCapabilities } from '../wire/capabilities.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { ErrorResponse, Notification, Request, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
+import type { Exchange } from './exchange.ts';
 
 /** What a client says of itself: once in `initialize`, or in every modern request. */
 export interface ClientFacts {
@@ -91,9 +93,16 @@ export interface CallSink {
   settle(outcome: CallOutcome): void;
 }
 
+export interface Retry {
+  readonly exchange: Exchange;
+  readonly authorization: Authorization;
+}
+
 export interface Call {
   /** A later request of the client has taken the call up, and wants log messages from this level on, or none. */
   hear?(logLevel: string | undefined): void;
+  /** The same, where the call is authorized: that request has its own exchange, and was authorized on its own. */
+  continueAs?(retry: Retry): void;
   /** Tells the backend that the result is no longer wanted. The sink gets nothing afterwards, not even `settle`. */
   cancel(reason?: string): void;
 }

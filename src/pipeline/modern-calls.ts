@@ -101,7 +101,7 @@ export class ModernCalls implements EraCalls {
     if (isPending || (state !== undefined && !eras.includes('modern'))) {
       const taken = await pendingCalls.take(text, claim);
       if (taken instanceof ModernResponder) {
-        taken.resume(exchange, call);
+        taken.resume(context, call);
         return;
       }
       context.rounds = taken.rounds;

@@ -11,7 +11,7 @@
  * nothing to do costs a comparison.
  */
 import type { CallStarter } from '../../bridge/responder.ts';
-import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink, Retry, ServerRequest } from '../../exchange/call.ts';
 import { LateCall } from '../../exchange/late-call.ts';
 import type { Permit } from '../../policy/permit.ts';
 import type { UpstreamLease } from '../../upstream/upstream-pool.ts';
@@ -89,6 +89,12 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
   hear(logLevel: string | undefined): void {
     if (this.#request !== undefined) this.#request = { ...this.#request, logLevel };
     this.#call?.hear?.(logLevel);
+  }
+
+  /** Later rounds belong to the retry: its exchange records them, and its rules have allowed them. */
+  continueAs({ exchange, authorization }: Retry): void {
+    this.#context.exchange = exchange;
+    this.#context.authorization = authorization;
   }
 
   cancel(reason?: string): void {

@@ -135,6 +135,11 @@ export class Office {
     });
   }
 
+  /** Applies the same config with something more. */
+  reload(more: object): void {
+    this.gateway.reload({ ...this.#config, ...more });
+  }
+
   /** Everything in memory is lost; the records and the address stay. */
   async restart(): Promise<void> {
     const port = Number(new URL(this.gateway.origin).port);

@@ -1,6 +1,8 @@
 /** Calls that wait for a person: several at once, given up, of every kind, beside others that ask by themselves. */
 import { describe, expect, it } from 'vitest';
+import type { Audit, AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { answered } from '../backend/setup.ts';
 import { type Json, open, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, eras, modern } from '../harness/eras.ts';
@@ -73,6 +75,41 @@ describe('a call that was cancelled', verifies('gateway:credentials:refused'), (
     const calls = office.backend.inner.of('tools/call').map(({ message }) => message.params.arguments);
     expect(calls).toEqual([{ again: true }]);
   });
+});
+
+describe('a call that is continued after consent', verifies('gateway:audit:one-record'), () => {
+  const rules = (id: string) => ({ policy: { rules: [{ id, effect: 'allow' }] } });
+  it.each(['before the retry', 'while the retry waits'])(
+    'has one record for each of its requests, with a reload %s',
+    async (when) => {
+      const records: AuditRecord[] = [];
+      const audit: Audit = {
+        write: (record) => void records.push(record),
+        reserve: () => true,
+        close: async () => undefined,
+      };
+      const office = await Office.open({ backend: 'modern', ports: { audit }, more: rules('first') });
+      const ada = office.employee('ada');
+      const params = { name: 'work', arguments: {} };
+      const headers = ada.credentials;
+      const call = (more: object = {}) =>
+        modern({ method: 'tools/call', params: { ...params, ...more }, capabilities: elicitation, headers });
+      const asked = answered(await send(office.url('single'), call()));
+      const { inputRequests, requestState } = asked.result;
+      const [[key = '', question] = []] = Object.entries<Json>(inputRequests);
+      if (when === 'before the retry') office.reload(rules('second'));
+      const retry = send(office.url('single'), call({ requestState, inputResponses: { [key]: accepted } }));
+      if (when !== 'before the retry') {
+        for (let i = 0; i < 2; i++) await send(office.url('single'), { method: 'OPTIONS' });
+        office.reload(rules('second'));
+      }
+      await ada.person.agree(question.params.url, office.backend);
+      expect(answered(await retry)).toMatchObject(done);
+      // A round that is authorized again, by newer rules, has a record of its own.
+      const again = when === 'before the retry' ? [] : ['asked'];
+      expect(records.map(({ outcome }) => outcome)).toEqual(['asked', ...again, 'result']);
+    },
+  );
 });
 
 describe('a call that waits for consent when the gateway closes', verifies('gateway:credentials:refused'), () => {
