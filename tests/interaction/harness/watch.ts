@@ -29,14 +29,22 @@ export async function holding(program: Program): Promise<Holding> {
   return JSON.parse(found);
 }
 
-/** Waits until no more of anything is held than that. Answers what is held then. */
-export async function heldNoMore(program: Program, most: Holding['resources'], withinMs: number): Promise<Holding> {
+/**
+ * Waits until no more of anything is held than that, and fewer bytes: timers give some things back a moment later.
+ * Answers what is held then.
+ */
+export async function heldNoMore(
+  program: Program,
+  most: Holding['resources'],
+  withinMs: number,
+  bytes = Number.POSITIVE_INFINITY,
+): Promise<Holding> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const now = await holding(program);
     const more = Object.entries(now.resources).filter(([kind, count]) => count > (most[kind] ?? 0));
-    if (more.length === 0) return now;
-    if (Date.now() > deadline) throw new Error(`still held: ${JSON.stringify({ most, now })}`);
+    if (more.length === 0 && now.bytes < bytes) return now;
+    if (Date.now() > deadline) throw new Error(`still held: ${JSON.stringify({ most, bytes, now })}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
