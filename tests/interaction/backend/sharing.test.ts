@@ -10,8 +10,8 @@ import { connectLegacy, modern } from '../harness/eras.ts';
 
 const params = { name: 'work', arguments: {} };
 /**
- * Calls, one-way posts and streams have their own, and one call may begin while the last one is just ending: far fewer than
- * calls.
+ * Calls, one-way posts and streams have their own, and one call may begin while the last one is just ending: far fewer
+ * than calls.
  */
 const FEW = 8;
 describe('connections', verifies('gateway:backend:connections-reused'), () => {
