@@ -62,7 +62,7 @@ const groups: readonly Group[] = [
     lines: [{ channel: /^log$/, before: none, after: /"policy_denied".*"name":"thrice"/ }],
   },
   {
-    commit: '5e45f4b',
+    commit: '736bfbe',
     reason: 'What an older revision lacks is called by its name in the specification.',
     exchange: /^(pairs|stdio) .*\/ tool visit$/,
     lines: [
