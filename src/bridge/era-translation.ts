@@ -126,3 +126,12 @@ function legacyCode(code: number, message: ErrorResponse, row: MethodRow, uri: s
   const named = typeof value === 'object' && value !== null && 'uri' in value && value.uri === uri;
   return named ? RESOURCE_NOT_FOUND : code;
 }
+
+/**
+ * The HTTP status of an error for a modern client.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header
+ */
+export function modernStatus(code: number): number | undefined {
+  if (code === -32601) return 404;
+  return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
+}

@@ -20,7 +20,7 @@ import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { admitsKind, nothingWanted, readFilter, type SubscriptionFilter } from '../wire/subscription-filter.ts';
 import { asksForInput, member, textAt, textMember } from '../wire/values.ts';
-import { completed, errorCode, errorFor, modernResult } from './era-translation.ts';
+import { completed, errorCode, errorFor, modernResult, modernStatus } from './era-translation.ts';
 import { type InputQuestion, inputRequired } from './input-required.ts';
 import { KeptForRetry, type KeptLimits, missingForAsk } from './kept-for-retry.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
@@ -47,6 +47,12 @@ export interface ModernContext {
   readonly count: (name: string) => void;
 }
 
+/**
+ * How long a backend may take to end a call after a refused server request. It is not cancelled at once: sessions of the
+ * Python SDK 1.x break where the refusal and the cancellation arrive together.
+ */
+const REFUSED_MS = 5_000;
+
 export class ModernResponder implements CallSink {
   readonly #context: ModernContext;
   readonly #parties: Parties;
@@ -60,6 +66,8 @@ export class ModernResponder implements CallSink {
   /** Created for the first server request: nearly every call has none, and no call is pending without one. */
   #kept: KeptForRetry | undefined;
   #rounds: number;
+  /** Set while a call that failed for the client may still end at the backend. */
+  #stopWaiting: (() => void) | undefined;
   /** Only for a subscription. */
   #acknowledged = false;
   #wanted: SubscriptionFilter | undefined;
@@ -96,7 +104,7 @@ export class ModernResponder implements CallSink {
       ask.answer({ failure: new Failure('ask_not_supported') });
       // The backend knows the client's capabilities and demands more: the request cannot be processed without them.
       // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
-      if (missing !== undefined) this.#exchange?.abort(lacking(missing));
+      if (missing !== undefined) this.#failRefused(lacking(missing));
       return;
     }
     this.#kept ??= new KeptForRetry(this.#context.limits);
@@ -110,8 +118,15 @@ export class ModernResponder implements CallSink {
     this.#context.clock.soon(() => this.#requireInput());
   }
 
+  /** A backend ends a call after such a refusal by itself. One that goes on is cancelled. */
+  #failRefused(failure: Failure): void {
+    this.#exchange?.fail(failure);
+    this.#stopWaiting ??= this.#context.clock.after(REFUSED_MS, () => this.abandon(failure.message));
+  }
+
   settle(outcome: CallOutcome): void {
     this.#outcome = outcome;
+    this.#stopWaiting?.();
     this.#call = undefined;
     this.#kept?.dropAsks();
     const exchange = this.#exchange;
@@ -275,12 +290,6 @@ export class ModernResponder implements CallSink {
     const error = errorFor('modern', outcome, row, undefined);
     exchange.respond(error, modernStatus(errorCode(error)));
   }
-}
-
-/** https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header */
-function modernStatus(code: number): number | undefined {
-  if (code === -32601) return 404;
-  return code === -32020 || code === -32021 || code === -32022 ? 400 : undefined;
 }
 
 /** The capability that a URL elicitation demands of a client. */

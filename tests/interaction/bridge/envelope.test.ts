@@ -5,9 +5,10 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, legacyRevisions, request, text } from '../harness/behind.ts';
-import { type Json, send } from '../harness/client.ts';
+import { type Json, send, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
 import { connectLegacy, LegacyClient, modern } from '../harness/eras.ts';
-import type { ScriptedBackend } from '../harness/http-backend.ts';
+import type { ScriptedBackend, Turn } from '../harness/http-backend.ts';
 
 const core = 'io.modelcontextprotocol/';
 const complete = { resultType: 'complete' };
@@ -204,9 +205,11 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
     'does not reach a modern client from a legacy backend, which gets an error: $ask, $declared',
     verifies('gateway:bridge:capabilities-narrowed', 'gateway:modern:capability-missing'),
     async ({ ask, params, declared, missing, code }) => {
-      const { url: address, backend } = await behindLegacy({
-        'tools/call': (turn) => turn.stream().event({ jsonrpc: '2.0', id: 'q', method: ask, params }),
-      });
+      const clock = new LeapClock();
+      const { url: address, backend } = await behindLegacy(
+        { 'tools/call': (turn) => turn.stream().event({ jsonrpc: '2.0', id: 'q', method: ask, params }) },
+        { ports: { clock } },
+      );
       const answer = await send(
         address,
         modern({ method: 'tools/call', params: { name: 't' }, capabilities: declared }),
@@ -221,7 +224,11 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
           data: { reason: 'missing_capability', requiredCapabilities: missing },
         },
       });
+      // The backend has some time to end the call by itself.
       const call = await backend.arrival('tools/call');
+      await until(() => backend.received.some(({ message }) => message?.id === 'q'), 'the backend is told');
+      expect(backend.of('notifications/cancelled')).toEqual([]);
+      clock.leap(5_000);
       const told = await backend.arrival('notifications/cancelled');
       expect(told.message.params.requestId).toBe(call.message.id);
       expect(
@@ -229,6 +236,32 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
       ).toEqual([code]);
     },
   );
+
+  it('leaves a call that ends after the refusal alone, and its session serves the next one', async () => {
+    const clock = new LeapClock();
+    let asked: Turn | undefined;
+    const { url: address, backend } = await behindLegacy(
+      {
+        'tools/call': (turn) => {
+          if (turn.message.params.name !== 'asks') turn.result(text('done'));
+          else asked = turn.stream().event({ jsonrpc: '2.0', id: 'q', method: 'roots/list' });
+        },
+        POST: (turn) => {
+          turn.raw(202, {});
+          asked?.event({ jsonrpc: '2.0', id: asked.message.id, result: text('went on') }).end();
+        },
+      },
+      { ports: { clock } },
+    );
+    const calling = (name: string) => send(address, modern({ method: 'tools/call', params: { name } }));
+    expect((await calling('asks')).json().error.code).toBe(-32021);
+    expect((await calling('next')).json().result).toMatchObject(text('done'));
+    clock.leap(5_000);
+    expect((await calling('last')).json().result).toMatchObject(text('done'));
+    expect(backend.of('notifications/cancelled')).toEqual([]);
+    const sessions = backend.of('tools/call').map(({ headers }) => headers['mcp-session-id']);
+    expect(new Set(sessions).size).toBe(1);
+  });
 
   it.each(cases.filter(({ ask }) => ask === 'elicitation/create'))(
     'does not reach a legacy client from a modern backend, which gets a cancellation: $declared',
