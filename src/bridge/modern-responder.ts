@@ -48,8 +48,8 @@ export interface ModernContext {
 }
 
 /**
- * How long a backend may take to end a call after a refused server request. It is not cancelled at once: sessions of the
- * Python SDK 1.x break where the refusal and the cancellation arrive together.
+ * How long a backend may take to end a call after a refused server request. A cancellation at once would break sessions
+ * of the Python SDK 1.x: there the refusal and the cancellation must not arrive together.
  */
 const REFUSED_MS = 5_000;
 
