@@ -160,7 +160,9 @@ export class GroupRun {
   #baseline(way: string, cell: Cell, steps: readonly Step[], target: Target, era: Era): Promise<Transcript> {
     let run = this.#baselines.get(way);
     if (run === undefined) {
-      run = this.#drive(way, cell, steps, target, era);
+      const drive = () => this.#drive(way, cell, steps, target, era);
+      // Some clients look for the modern era for a second only: on a busy machine that is too short.
+      run = era === 'auto' ? drive().catch(drive) : drive();
       this.#baselines.set(way, run);
     }
     return run;
