@@ -9,7 +9,7 @@ import type { ErrorResponse, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { skimMessage } from '../wire/skim.ts';
-import { asksForInput, member, slice, textAt, valueAt } from '../wire/values.ts';
+import { member, slice, textAt, textMember, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
 const OPEN_BRACE = 0x7b;
@@ -62,8 +62,9 @@ export function modernResult(message: ResultResponse, row: MethodRow, info: unkn
  */
 export function completed(message: ResultResponse, row: MethodRow): ResultResponse {
   const { result } = message;
+  const type = textMember(message.bytes, result, 'resultType');
   const isTyped = member(result, 'resultType') !== undefined;
-  const isComplete = !asksForInput(message);
+  const isComplete = !isTyped || type === 'complete';
   const lacking: Record<string, Raw> = {};
   if (!isTyped) lacking.resultType = '"complete"';
   if (isComplete && row.cacheable === true) {

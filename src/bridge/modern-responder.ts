@@ -24,6 +24,7 @@ import { completed, errorCode, errorFor, modernResult, modernStatus } from './er
 import { type InputQuestion, inputRequired } from './input-required.ts';
 import { KeptForRetry, type KeptLimits, missingForAsk } from './kept-for-retry.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
+import { RefusedCall } from './refused-call.ts';
 import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
@@ -47,12 +48,6 @@ export interface ModernContext {
   readonly count: (name: string) => void;
 }
 
-/**
- * How long a backend may take to end a call after a refused server request. A cancellation at once would break sessions
- * of the Python SDK 1.x: there the refusal and the cancellation must not arrive together.
- */
-const REFUSED_MS = 5_000;
-
 export class ModernResponder implements CallSink {
   readonly #context: ModernContext;
   readonly #parties: Parties;
@@ -66,8 +61,8 @@ export class ModernResponder implements CallSink {
   /** Created for the first server request: nearly every call has none, and no call is pending without one. */
   #kept: KeptForRetry | undefined;
   #rounds: number;
-  /** Set while a call that failed for the client may still end at the backend. */
-  #stopWaiting: (() => void) | undefined;
+  /** Set once the backend asked for something that the client did not declare. */
+  #refusedCall: RefusedCall | undefined;
   /** Only for a subscription. */
   #acknowledged = false;
   #wanted: SubscriptionFilter | undefined;
@@ -100,11 +95,14 @@ export class ModernResponder implements CallSink {
 
   ask(ask: ServerRequest): void {
     const missing = missingForAsk(ask, this.#latest.client.capabilities);
-    if (missing !== undefined || this.#request.row.mayAsk !== true) {
+    if (missing !== undefined || this.#refusedCall !== undefined || this.#request.row.mayAsk !== true) {
       ask.answer({ failure: new Failure('ask_not_supported') });
       // The backend knows the client's capabilities and demands more: the request cannot be processed without them.
       // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
-      if (missing !== undefined) this.#failRefused(lacking(missing));
+      // While the call is pending no request waits for it: only the question is refused.
+      const exchange = this.#outcome === undefined ? this.#exchange : undefined;
+      if (missing !== undefined && exchange !== undefined)
+        this.#refusedCall ??= new RefusedCall(exchange, lacking(missing), this.#context.clock);
       return;
     }
     this.#kept ??= new KeptForRetry(this.#context.limits);
@@ -118,19 +116,16 @@ export class ModernResponder implements CallSink {
     this.#context.clock.soon(() => this.#requireInput());
   }
 
-  /** A backend ends a call after such a refusal by itself. One that goes on is cancelled. */
-  #failRefused(failure: Failure): void {
-    this.#exchange?.fail(failure);
-    this.#stopWaiting ??= this.#context.clock.after(REFUSED_MS, () => this.abandon(failure.message));
-  }
-
   settle(outcome: CallOutcome): void {
     this.#outcome = outcome;
-    this.#stopWaiting?.();
     this.#call = undefined;
     this.#kept?.dropAsks();
     const exchange = this.#exchange;
     if (exchange === undefined) return;
+    if (this.#refusedCall !== undefined) {
+      this.#refusedCall.ended();
+      return;
+    }
     const { row } = this.#request;
     try {
       this.#respond(exchange, row.list === 'tools' ? screened(outcome, this.#context.warn) : outcome);
@@ -169,7 +164,7 @@ export class ModernResponder implements CallSink {
 
   #requireInput(): void {
     const exchange = this.#exchange;
-    if (exchange === undefined || exchange.settled || !this.#kept?.hasAsks) return;
+    if (exchange === undefined || exchange.settled || this.#refusedCall !== undefined || !this.#kept?.hasAsks) return;
     const questions = this.#kept.questions();
     const missing = this.#kept.missing(this.#latest.client.capabilities);
     const state =

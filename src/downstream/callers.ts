@@ -43,7 +43,7 @@ export class ClientAddresses {
 
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
-    // The raw header: the OAuth library is shown none of these headers (oauth/server/requests.ts).
+    // The raw header: the OAuth library is shown none of these headers (oauth/server/create.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
     while (caller !== undefined && isIn(this.#trusted, caller)) {
       const before = plainAddress((hops.pop() ?? '').trim());

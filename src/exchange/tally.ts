@@ -8,7 +8,7 @@ export class Tally {
 
   add(key: string, change: number): void {
     const count = this.of(key) + change;
-    if (count === 0) this.#counts.delete(key);
+    if (count <= 0) this.#counts.delete(key);
     else this.#counts.set(key, count);
   }
 }

@@ -53,6 +53,7 @@ export class Pipeline implements StageServices {
       // A response or a cancellation helps running requests to finish, so it is still accepted.
       if (this.shared.work.draining && (message.kind === 'request' || message.kind === 'batch'))
         throw new Failure('shutting_down');
+      // Most principals have all scopes: the stage is not entered for them.
       if (context.principal.scopes !== 'all') demandScopes(context, [message]);
       const served = era === 'modern' ? this.modern.receive(context) : this.legacy.receive(context);
       served?.catch((error: unknown) => this.#refuse(context, error));

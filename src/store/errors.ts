@@ -25,9 +25,10 @@ export function fullDisk(path: string, cause: unknown): StoreError {
   return new StoreError('full', `there is no space left for ${path}: free some space on its disk`, cause);
 }
 
-export function unusable(path: string, whatFailed: string, cause: unknown, cure: string): StoreError {
+/** `done`: what cannot be done with it: created, opened or written. */
+export function unusable(path: string, done: string, cause: unknown, cure: string): StoreError {
   const { code } = cause as NodeJS.ErrnoException;
-  return new StoreError('unusable', `${path} cannot be ${whatFailed} (${code}): ${cure}`, cause);
+  return new StoreError('unusable', `${path} cannot be ${done} (${code}): ${cure}`, cause);
 }
 
 /** Reports what fails in the background, to operators. */

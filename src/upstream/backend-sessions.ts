@@ -56,11 +56,11 @@ export class BackendSessions {
     return this.modern;
   }
 
-  async openModern({ discovery, probed }: Probed): Promise<void> {
+  async openModern({ discovery, probedChannel }: Probed): Promise<void> {
     const { connector, notes, callSlots: slots, since, limits, clock } = this.#options;
     const { health } = this.#backend;
     const connect = (sink: ChannelSink) => connector.connect('modern', sink);
-    const opened = probed ?? (await openProbedChannel(connect));
+    const opened = probedChannel ?? (await openProbedChannel(connect));
     // A process may end, and is started again for the next request. HTTP has a connection for each request anyway.
     const shared = connector.transport === 'stdio' ? new SharedChannel(opened, connect, health) : undefined;
     const channel = shared ?? opened.channel;
@@ -87,13 +87,13 @@ export class BackendSessions {
   }
 
   /** Keeps the probe's process, to read lists from it. */
-  keepWarm({ probed, agreement }: ProbedSession, { revision }: Discovery): void {
+  keepWarm({ probedChannel, agreement }: ProbedSession, { revision }: Discovery): void {
     if (this.lists === undefined || this.#isClosed) {
-      probed.channel.close().catch(() => undefined);
+      probedChannel.channel.close().catch(() => undefined);
       return;
     }
     this.lists.adopt(revision, (sink) => {
-      const upstream = LegacyUpstreamSession.adopt(probed, agreement, sink, this.#legacyOptions());
+      const upstream = LegacyUpstreamSession.adopt(probedChannel, agreement, sink, this.#legacyOptions());
       this.#legacy.add(upstream);
       upstream.begin();
       return upstream;
@@ -128,10 +128,10 @@ export class BackendSessions {
   }
 
   async #openLegacy(client: ClientFacts, sink: UpstreamSessionSink, owner?: string): Promise<LegacyUpstreamSession> {
-    const probed = await this.#connect(owner);
+    const probedChannel = await this.#connect(owner);
     let upstream: LegacyUpstreamSession;
     try {
-      upstream = await LegacyUpstreamSession.open(probed, client, sink, this.#legacyOptions());
+      upstream = await LegacyUpstreamSession.open(probedChannel, client, sink, this.#legacyOptions());
     } catch (cause) {
       this.#backend.doubt();
       throw cause;

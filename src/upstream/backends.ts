@@ -29,8 +29,7 @@ export class Backends implements Iterable<Backend> {
    * path.
    */
   stateless(name: string, principal: Principal): UpstreamSession | undefined {
-    const backend = this.#byName.get(name);
-    return (backend?.ownOf === undefined ? backend : backend.ownOf(principal))?.modern;
+    return this.of(name, principal)?.modern;
   }
 
   [Symbol.iterator](): Iterator<Backend> {

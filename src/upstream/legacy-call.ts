@@ -11,7 +11,8 @@ import { RunningCall } from './running.ts';
 
 export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
   override answered(message: Response, http: HttpFacts | undefined): void {
-    if (message.kind === 'result' || !this.#isDoubtful(http)) super.answered(message, http);
+    // A response with our id comes from the session itself.
+    if (message.id !== undefined || !this.#isDoubtful(http)) super.answered(message, http);
     else void this.#checked(http).then((facts) => super.answered(message, facts));
   }
 

@@ -66,13 +66,13 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   /** Rejects with a Failure, and closes the channel then. */
   static async open(
-    probed: ProbedChannel,
+    probedChannel: ProbedChannel,
     client: ClientFacts,
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): Promise<LegacyUpstreamSession> {
-    const upstream = new LegacyUpstreamSession(probed, sink, options);
-    probed.attach(upstream);
+    const upstream = new LegacyUpstreamSession(probedChannel, sink, options);
+    probedChannel.attach(upstream);
     try {
       await upstream.#initialize(client);
       return upstream;
@@ -86,20 +86,20 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   /** Takes over a session that is already initialized. */
   static adopt(
-    probed: ProbedChannel,
+    probedChannel: ProbedChannel,
     agreement: Agreement,
     sink: UpstreamSessionSink,
     options: LegacyOptions,
   ): LegacyUpstreamSession {
-    const upstream = new LegacyUpstreamSession(probed, sink, options);
+    const upstream = new LegacyUpstreamSession(probedChannel, sink, options);
     upstream.#agree(agreement);
-    probed.attach(upstream);
+    probedChannel.attach(upstream);
     return upstream;
   }
 
-  private constructor(probed: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {
-    this.channel = probed.channel;
-    this.#ids = probed.ids;
+  private constructor(probedChannel: ProbedChannel, sink: UpstreamSessionSink, options: LegacyOptions) {
+    this.channel = probedChannel.channel;
+    this.#ids = probedChannel.ids;
     this.#sink = sink;
     this.#options = options;
     this.#since = options.since ?? 0;

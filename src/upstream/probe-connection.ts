@@ -23,7 +23,7 @@ export interface ProbeOptions extends Pick<BackendOptions, 'clock' | 'self' | 'r
 }
 
 export interface ProbedSession {
-  readonly probed: ProbedChannel;
+  readonly probedChannel: ProbedChannel;
   readonly agreement: Agreement;
 }
 
@@ -32,14 +32,14 @@ export interface ProbedSession {
  * seconds to exit, and the result is known before.
  */
 export class ProbeConnection {
-  readonly probed: ProbedChannel;
+  readonly probedChannel: ProbedChannel;
   #session: Agreement | undefined;
 
-  constructor(probed: ProbedChannel) {
-    this.probed = probed;
-    probed.attach({
+  constructor(probedChannel: ProbedChannel) {
+    this.probedChannel = probedChannel;
+    probedChannel.attach({
       stray: (message) => {
-        answerKindly(probed.channel, message);
+        answerKindly(probedChannel.channel, message);
         return 'none';
       },
       lost: () => undefined,
@@ -55,20 +55,20 @@ export class ProbeConnection {
     const agreement = this.#session;
     if (transport !== 'stdio' || agreement === undefined) return undefined;
     this.#session = undefined;
-    return { probed: this.probed, agreement };
+    return { probedChannel: this.probedChannel, agreement };
   }
 
   /** Never rejects. */
   async leave(): Promise<void> {
     await this.endSession();
-    await settled(this.probed.channel.close());
+    await settled(this.probedChannel.channel.close());
   }
 
   /** Ends the session properly: the backend may count its sessions. Never rejects. */
   async endSession(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
-    const { channel } = this.probed;
+    const { channel } = this.probedChannel;
     if (session?.sessionId !== undefined) await settled(channel.forget?.(session.headers));
   }
 }
@@ -90,11 +90,11 @@ export async function initialize(
   unanswered: ProbeRequest | undefined,
   headers: HandshakeHeaders = {},
 ): Promise<Initialized> {
-  const { probed } = probing;
+  const { probedChannel } = probing;
   const { clock, limits, self, connector } = options;
   const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
-  const question = askInitialize(probed.channel, probed.ids, introduction, (message) =>
-    answerKindly(probed.channel, message),
+  const question = askInitialize(probedChannel.channel, probedChannel.ids, introduction, (message) =>
+    answerKindly(probedChannel.channel, message),
   );
   try {
     const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];

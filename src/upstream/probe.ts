@@ -28,7 +28,7 @@ export interface Probed {
   /** The transport by which the backend was reached. */
   readonly way: TransportWay;
   /** The channel to continue with, where the backend is modern and nothing sent on it bound it to the legacy era. */
-  readonly probed: ProbedChannel | undefined;
+  readonly probedChannel: ProbedChannel | undefined;
   /** An initialized process. The receiver must end it. */
   readonly session?: ProbedSession | undefined;
   /** Whether a modern backend speaks the legacy era as well; absent where it is not modern. */
@@ -56,11 +56,15 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
   const probing = new ProbeConnection(await openWay(way));
   let kept = false;
   try {
-    const { verdict, answer, question } = await discover(probing.probed, way.transport, options);
+    const { verdict, answer, question } = await discover(probing.probedChannel, way.transport, options);
     switch (verdict.kind) {
       case 'modern':
         kept = true;
-        return { ...(await withLegacyHalf(verdict.discovery, probing, options)), way, probed: probing.probed };
+        return {
+          ...(await withLegacyHalf(verdict.discovery, probing, options)),
+          way,
+          probedChannel: probing.probedChannel,
+        };
       case 'legacy': {
         const afresh = async () => initializeAfresh(way, await openWay(way, options.limits.restartMaxMs), options);
         // Some servers exit on any request before `initialize`.
@@ -70,7 +74,7 @@ export async function probe(options: ProbeOptions): Promise<Probed> {
           const { discovery } = initialized;
           const session = probing.sessionFor(way);
           kept = session !== undefined;
-          return { discovery, half: halfSaid(discovery, options), way, probed: undefined, session };
+          return { discovery, half: halfSaid(discovery, options), way, probedChannel: undefined, session };
         }
         // Others stay silent, and exit at the next line that they read: servers on the Python SDK 1.3 to 1.6.
         if (way.transport === 'stdio' && initialized.answer.kind === 'failed') return await afresh();
@@ -165,11 +169,11 @@ export async function probeAgain(known: ProbeTarget, options: ProbeOptions): Pro
   return verdict;
 }
 
-async function discover(probed: ProbeTarget, transport: Transport, options: ProbeOptions): Promise<Finding> {
+async function discover(probedChannel: ProbeTarget, transport: Transport, options: ProbeOptions): Promise<Finding> {
   const { limits, clock } = options;
   let revision = newestModern(options) as Revision;
   for (let attempt = 1; ; attempt += 1) {
-    const question = askDiscover(probed, revision, options.self);
+    const question = askDiscover(probedChannel, revision, options.self);
     const answer = await question.within(limits.probeMs, clock);
     const verdict = judge(answer, transport, options.revisions);
     if (verdict.kind !== 'retry') return { verdict, answer, question };
@@ -181,19 +185,23 @@ async function discover(probed: ProbeTarget, transport: Transport, options: Prob
   }
 }
 
-function askDiscover(probed: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
-  const id = probed.ids.next();
+function askDiscover(probedChannel: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
+  const id = probedChannel.ids.next();
   const params = concat(['{"_meta":', ownMeta(revision, self), '}']);
   const outgoing = {
     bytes: requestBytes(id, 'server/discover', params),
     id: keyOf(id),
     headers: mirroredHeaders('server/discover', undefined, revision),
   };
-  return new ProbeRequest(probed.channel, outgoing, (message) => answerKindly(probed.channel, message));
+  return new ProbeRequest(probedChannel.channel, outgoing, (message) => answerKindly(probedChannel.channel, message));
 }
 
-async function initializeAfresh(way: TransportWay, probed: ProbedChannel, options: ProbeOptions): Promise<Probed> {
-  const probing = new ProbeConnection(probed);
+async function initializeAfresh(
+  way: TransportWay,
+  probedChannel: ProbedChannel,
+  options: ProbeOptions,
+): Promise<Probed> {
+  const probing = new ProbeConnection(probedChannel);
   let session: ProbedSession | undefined;
   try {
     const initialized = await initialize(probing, options, undefined);
@@ -201,7 +209,7 @@ async function initializeAfresh(way: TransportWay, probed: ProbedChannel, option
       throw way.transport === 'sse' ? initialized.failure : understoodNothing(initialized.failure);
     }
     session = probing.sessionFor(way);
-    return { discovery: initialized.discovery, way, probed: undefined, session };
+    return { discovery: initialized.discovery, way, probedChannel: undefined, session };
   } finally {
     if (session === undefined) void probing.leave();
   }

@@ -4,7 +4,6 @@
  * TypeScript SDK 1.x), which can also mean a bad request. So where a request got 400, a ping finds out.
  */
 import { requestBytes } from '../wire/compose.ts';
-import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import type { TimerClock } from './deadlines.ts';
 import { keyOf } from './envelope.ts';
 import type { LegacyUpstreamSession } from './legacy.ts';
@@ -21,8 +20,7 @@ export async function pingSession(session: LegacyUpstreamSession, id: string, cl
   const answer = await ping.within(PING_MS, clock);
   ping.drop();
   if (answer.kind === 'silent') return true;
-  const isRefused = answer.http?.status === 400 || answer.http?.status === 404;
-  const error = answer.kind === 'answered' && answer.message.kind === 'error' ? answer.message : undefined;
-  // A server that knows no ping knows the session.
-  return !isRefused || (error !== undefined && codeOf(error) === METHOD_NOT_FOUND);
+  // A response with our id comes from the session itself, even where it refuses the ping.
+  if (answer.kind === 'answered' && answer.message.id !== undefined) return true;
+  return answer.http?.status !== 400 && answer.http?.status !== 404;
 }

@@ -24,12 +24,12 @@ export class SharedChannel implements Channel, ChannelSink {
   #closed: Failure | undefined;
 
   /** Takes over a channel that a probe opened. */
-  constructor(probed: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
-    this.streamPerRequest = probed.channel.streamPerRequest;
-    this.#channel = probed.channel;
+  constructor(probedChannel: ProbedChannel, connect: Connect, health: Pick<HealthReporter, 'unreached'>) {
+    this.streamPerRequest = probedChannel.channel.streamPerRequest;
+    this.#channel = probedChannel.channel;
     this.#connect = connect;
     this.#health = health;
-    probed.attach(this);
+    probedChannel.attach(this);
   }
 
   attach(sink: ChannelSink): void {
@@ -88,15 +88,15 @@ export class SharedChannel implements Channel, ChannelSink {
 
   async #connectAgain(): Promise<Channel> {
     try {
-      const probed = await openProbedChannel(this.#connect);
+      const probedChannel = await openProbedChannel(this.#connect);
       if (this.#closed !== undefined) {
-        await probed.channel.close();
+        await probedChannel.channel.close();
         throw this.#closed;
       }
-      this.#channel = probed.channel;
+      this.#channel = probedChannel.channel;
       // Calls `lost` at once if the channel is lost again already.
-      probed.attach(this);
-      return probed.channel;
+      probedChannel.attach(this);
+      return probedChannel.channel;
     } catch (cause) {
       const failure = asFailure(cause);
       this.#health.unreached(failure);

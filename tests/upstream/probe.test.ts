@@ -7,10 +7,10 @@ import { ManualClock } from './support/clock.ts';
 import { agree, modernResult, type Rule, rules, ScriptedConnector } from './support/scripted-connector.ts';
 
 function start(transport: Transport, ...script: Rule[]) {
-  return probed(new ScriptedConnector(transport, ...script));
+  return probedChannel(new ScriptedConnector(transport, ...script));
 }
 
-function probed(connector: ScriptedConnector) {
+function probedChannel(connector: ScriptedConnector) {
   const clock = new ManualClock();
   const probing = probe({ connector, limits, clock, self: '{"name":"bascule","version":"1"}' });
   // Whoever awaits it hears of it; a test may look elsewhere first.
@@ -26,7 +26,7 @@ const refuse =
 describe('a probe', () => {
   test('sends server/discover with a modern envelope, our name and no capabilities', async () => {
     const { connector, probing } = start('http', rules.modern);
-    const { discovery, probed } = await probing;
+    const { discovery, probedChannel } = await probing;
     const asked = connector.channels[0]?.asked[0];
     expect(asked?.json).toEqual({
       jsonrpc: '2.0',
@@ -42,7 +42,7 @@ describe('a probe', () => {
     });
     expect(asked?.headers).toEqual({ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' });
     expect(discovery).toMatchObject({ eras: ['modern'], revision: '2026-07-28' });
-    expect(probed?.channel).toBe(connector.channels[0]);
+    expect(probedChannel?.channel).toBe(connector.channels[0]);
     expect(connector.open).toBe(1);
   });
 
@@ -51,10 +51,10 @@ describe('a probe', () => {
       if (asked.json.method === 'initialize') agree(asked, 'S');
       else asked.result(modernResult);
     });
-    const { discovery, probed } = await probing;
+    const { discovery, probedChannel } = await probing;
     expect(discovery).toMatchObject({ eras: ['modern', 'legacy'], revision: '2026-07-28' });
     expect(connector.channels[0]?.forgotten).toHaveLength(1);
-    expect(probed?.channel).toBe(connector.channels[0]);
+    expect(probedChannel?.channel).toBe(connector.channels[0]);
   });
 
   test('does not probe a modern backend that lists its revisions', async () => {
@@ -65,9 +65,9 @@ describe('a probe', () => {
 
   test('keeps the process of a modern backend: it is the one that serves', async () => {
     const { connector, probing } = start('stdio', rules.dual);
-    const { discovery, probed } = await probing;
+    const { discovery, probedChannel } = await probing;
     expect(discovery.eras).toEqual(['modern', 'legacy']);
-    expect(probed?.channel).toBe(connector.channels[0]);
+    expect(probedChannel?.channel).toBe(connector.channels[0]);
   });
 
   test('falls back to initialize on the same channel, without capabilities, and ends that session', async () => {
@@ -75,9 +75,9 @@ describe('a probe', () => {
       if (asked.json.method === 'initialize') agree(asked, 'S');
       else asked.error(-32000, { status: 400, sessionId: undefined });
     });
-    const { discovery, probed } = await probing;
+    const { discovery, probedChannel } = await probing;
     expect(discovery).toMatchObject({ eras: ['legacy'], revision: '2025-11-25', capabilities: { tools: {} } });
-    expect(probed).toBeUndefined();
+    expect(probedChannel).toBeUndefined();
     expect(connector.log).toEqual([['server/discover', 'initialize']]);
     expect(connector.channels[0]?.last.json.params).toEqual({
       protocolVersion: '2025-11-25',
@@ -161,11 +161,11 @@ describe('a probe over stdio', () => {
     clock.advance(limits.probeMs);
     await clock.waiting(limits.firstByteMs);
     connector.channels[0]?.asked[0]?.result(modernResult);
-    const { discovery, probed, half } = await probing;
+    const { discovery, probedChannel, half } = await probing;
     expect(discovery.eras).toEqual(['modern']);
     expect(half).toBe('unknown');
     // It was told `initialize`, so it may think that it is in a session.
-    expect(probed).toBeUndefined();
+    expect(probedChannel).toBeUndefined();
     await settleDown();
     expect(connector.open).toBe(0);
   });
@@ -199,7 +199,7 @@ describe('a probe over stdio', () => {
     expect(connector.log).toEqual([['server/discover'], ['initialize']]);
     await settleDown();
     expect(connector.open).toBe(1);
-    expect((await probing).session?.probed.channel).toBe(connector.channels[1]);
+    expect((await probing).session?.probedChannel.channel).toBe(connector.channels[1]);
   });
 
   test('a process that exits on every request is not started a third time', async () => {
@@ -228,7 +228,7 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
     const connector = new ScriptedConnector('http', posts);
     connector.older = new ScriptedConnector('sse', older);
     connector.older.refuse = refuse;
-    return { ...probed(connector), older: connector.older };
+    return { ...probedChannel(connector), older: connector.older };
   }
 
   const found: readonly { name: string; posts: Rule }[] = [
@@ -241,10 +241,10 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
   ];
   test.each(found)('finds it when POSTs are refused with $name', async ({ posts }) => {
     const { connector, older, probing } = startAuto(posts);
-    const { discovery, way, probed } = await probing;
+    const { discovery, way, probedChannel } = await probing;
     expect(discovery).toMatchObject({ eras: ['legacy'], revision: '2025-11-25' });
     expect(way).toBe(older);
-    expect(probed).toBeUndefined();
+    expect(probedChannel).toBeUndefined();
     expect(connector.log).toEqual([['server/discover', 'initialize']]);
     expect(older.log).toEqual([['initialize']]);
     // It is asked a second question by now: it is awake.
@@ -325,10 +325,10 @@ describe('a probe of an address that may be one of HTTP+SSE', () => {
 
   test('sends initialize alone if it is configured, with the time that a slow start needs', async () => {
     const { connector, probing } = start('sse', rules.legacy);
-    const { discovery, way, probed } = await probing;
+    const { discovery, way, probedChannel } = await probing;
     expect(discovery.eras).toEqual(['legacy']);
     expect(way).toBe(connector);
-    expect(probed).toBeUndefined();
+    expect(probedChannel).toBeUndefined();
     expect(connector.log).toEqual([['initialize']]);
     expect(connector.patience).toEqual([undefined]);
     await settleDown();

@@ -145,9 +145,9 @@ class PostedRequest implements Pending, AnswerSink {
     this.#waiting = waiting;
     this.#post = post;
     post.taken.then(
-      () => this.#handedOver(),
+      () => this.#postEnded(),
       (failure: Failure) => {
-        this.#handedOver();
+        this.#postEnded();
         const { status } = post;
         waiting.fail(failure, status === undefined ? undefined : { status, sessionId: undefined });
       },
@@ -173,7 +173,7 @@ class PostedRequest implements Pending, AnswerSink {
     this.#sink.failed(failure, http);
   }
 
-  #handedOver(): void {
+  #postEnded(): void {
     this.#post = undefined;
     this.#cancelTimer?.();
   }

@@ -69,7 +69,6 @@ export class StdioChannel implements Channel {
     if (this.#waiting.size === 1) this.#waiting.failAll(failure);
   }
 
-  /** Fails the request at once where the line has its id, so that it does not wait for its timeout. */
   #onExit(failure: Failure): void {
     this.#waiting.failAll(failure);
     if (!this.#closed) this.#sink.lost(failure);

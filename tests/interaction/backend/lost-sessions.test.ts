@@ -114,6 +114,7 @@ describe('a session in which a request got 400', verifies('gateway:backend:sessi
     { name: 'answers a ping', ping: (turn: Turn) => turn.result({}) },
     { name: 'knows no ping', ping: (turn: Turn) => turn.error(-32601, 'Method not found', undefined, 404) },
     { name: 'fails to answer a ping', ping: (turn: Turn) => turn.raw(500, {}) },
+    { name: 'refuses a ping by its id', ping: (turn: Turn) => turn.error(-32600, 'No', undefined, 400) },
   ];
   it.each(known)('goes on where the backend $name', async ({ ping }) => {
     let calls = 0;
@@ -127,6 +128,15 @@ describe('a session in which a request got 400', verifies('gateway:backend:sessi
     expect((await client.post(call(3))).json().result).toEqual(before);
     expect(backend.of('ping')).toHaveLength(1);
     expect(backend.of('tools/call')).toHaveLength(3);
+  });
+
+  it('is not pinged where the response has the id of the request', async () => {
+    const { url, backend } = await behindLegacy({
+      'tools/call': (turn) => turn.error(-32602, 'Bad arguments', undefined, 400),
+    });
+    const client = await connectLegacy(url);
+    expect((await client.post(call(1))).json().error).toMatchObject({ code: -32602, message: 'Bad arguments' });
+    expect(backend.of('ping')).toEqual([]);
   });
 
   it('is pinged once for all calls that were refused together, and each of them is served anew', async () => {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { answered } from '../backend/setup.ts';
 import { behindLegacy, behindModern, legacyRevisions, request, text } from '../harness/behind.ts';
 import { type Json, send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
@@ -210,10 +211,12 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
         { 'tools/call': (turn) => turn.stream().event({ jsonrpc: '2.0', id: 'q', method: ask, params }) },
         { ports: { clock } },
       );
-      const answer = await send(
-        address,
-        modern({ method: 'tools/call', params: { name: 't' }, capabilities: declared }),
-      );
+      const calling = send(address, modern({ method: 'tools/call', params: { name: 't' }, capabilities: declared }));
+      // The backend has a moment to end the call by itself.
+      await until(() => backend.received.some(({ message }) => message?.id === 'q'), 'the backend is told');
+      expect(backend.of('notifications/cancelled')).toEqual([]);
+      clock.leap(1_000);
+      const answer = await calling;
       expect(answer.status).toBe(400);
       expect(answer.json()).toEqual({
         jsonrpc: '2.0',
@@ -224,11 +227,7 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
           data: { reason: 'missing_capability', requiredCapabilities: missing },
         },
       });
-      // The backend has some time to end the call by itself.
       const call = await backend.arrival('tools/call');
-      await until(() => backend.received.some(({ message }) => message?.id === 'q'), 'the backend is told');
-      expect(backend.of('notifications/cancelled')).toEqual([]);
-      clock.leap(5_000);
       const told = await backend.arrival('notifications/cancelled');
       expect(told.message.params.requestId).toBe(call.message.id);
       expect(
@@ -256,12 +255,48 @@ describe('a server request for an undeclared capability', verifies('gateway:brid
     const calling = (name: string) => send(address, modern({ method: 'tools/call', params: { name } }));
     expect((await calling('asks')).json().error.code).toBe(-32021);
     expect((await calling('next')).json().result).toMatchObject(text('done'));
-    clock.leap(5_000);
+    clock.leap(1_000);
     expect((await calling('last')).json().result).toMatchObject(text('done'));
     expect(backend.of('notifications/cancelled')).toEqual([]);
     const sessions = backend.of('tools/call').map(({ headers }) => headers['mcp-session-id']);
     expect(new Set(sessions).size).toBe(1);
   });
+
+  it.each(['before the retry', 'after the retry'])(
+    'of a pending call is refused, and the call goes on: %s',
+    async (when) => {
+      const clock = new LeapClock();
+      let asked: Turn | undefined;
+      const { url: address, backend } = await behindLegacy(
+        {
+          'tools/call': (turn) => {
+            const params = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+            asked = turn.stream().event({ jsonrpc: '2.0', id: 'first', method: 'elicitation/create', params });
+          },
+          POST: (turn) => {
+            turn.raw(202, {});
+            if (turn.message.id === 'first')
+              asked?.event({ jsonrpc: '2.0', id: asked.message.id, result: text('went on') }).end();
+          },
+        },
+        { ports: { clock } },
+      );
+      const calling = (more: object = {}) =>
+        send(
+          address,
+          modern({ method: 'tools/call', params: { name: 't', ...more }, capabilities: { elicitation: {} } }),
+        );
+      const { inputRequests, requestState } = answered(await calling()).result;
+      const [key = ''] = Object.keys(inputRequests);
+      asked?.event({ jsonrpc: '2.0', id: 'second', method: 'roots/list' });
+      await until(() => backend.received.some(({ message }) => message?.id === 'second'), 'the question is refused');
+      if (when === 'before the retry') clock.leap(1_000);
+      const retry = calling({ requestState, inputResponses: { [key]: { action: 'accept', content: {} } } });
+      if (when === 'after the retry') clock.leap(1_000);
+      expect(answered(await retry).result).toMatchObject(text('went on'));
+      expect(backend.of('notifications/cancelled')).toEqual([]);
+    },
+  );
 
   it.each(cases.filter(({ ask }) => ask === 'elicitation/create'))(
     'does not reach a legacy client from a modern backend, which gets a cancellation: $declared',
