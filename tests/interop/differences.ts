@@ -25,7 +25,6 @@ export interface Difference {
 export const MOST_DIFFERENCES = 10;
 
 const MODERN = 'https://modelcontextprotocol.io/specification/2026-07-28';
-const isAcross = ({ client, direct }: Pair): boolean => client !== direct;
 const isBridgedToModern = ({ client, direct }: Pair): boolean => client === 'modern' && direct === 'legacy';
 
 export const DIFFERENCES: readonly Difference[] = [
@@ -65,18 +64,6 @@ export const DIFFERENCES: readonly Difference[] = [
       (direct ?? null) === null &&
       (path === 'connected.discovered' ||
         (/\.(_meta|metadata)(\.|$)/.test(path) && JSON.stringify(through).includes('serverInfo'))),
-  },
-  {
-    id: 'missing-resource',
-    what: 'A resource that does not exist is -32002 for legacy clients and -32602 for modern ones.',
-    because:
-      'If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602; earlier protocol versions used -32002.',
-    link: `${MODERN}/server/resources#error-handling`,
-    isIt: ({ path, direct, through }, pair) => {
-      const codes = isAcross(pair) && path.includes('resources/read') ? [-32002, -32602] : [];
-      const swap = (value: unknown): string => String(value).replace(String(codes[0]), String(codes[1]));
-      return codes.length > 0 && /\.error\.(code|message)$/.test(path) && swap(direct) === swap(through);
-    },
   },
   {
     id: 'tasks',

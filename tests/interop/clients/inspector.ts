@@ -10,7 +10,8 @@ const STEP_LIMIT_MS = 60_000;
 function place({ target, era }: Job): string[] {
   const how = era === 'auto' ? [] : ['--protocol-era', era];
   if ('url' in target) return [target.url, '--transport', 'http', ...how];
-  return [target.command, ...target.args, ...how];
+  const env = Object.entries(target.env).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+  return [target.command, ...target.args, ...env, ...how];
 }
 
 /** A value that is no text is spelled as JSON. */
