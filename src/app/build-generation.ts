@@ -56,7 +56,7 @@ export function buildGeneration(
         : making(parts.makeIdentity(config.identity));
     const { addresses } = ingress;
     const { authorizer } = authorizing;
-    const authenticator = new Authenticator(identity, (refused) => parts.onRefused(refused, { addresses, authorizer }));
+    const authenticator = new Authenticator(identity, reportTo(parts, { addresses, authorizer }));
     const entered = { config, authenticator, ...ingress };
     if (listening !== undefined) openAuthenticator(entered, listening);
     const backends = config.backends.map(
@@ -83,6 +83,17 @@ export function buildGeneration(
     for (const one of made) void Promise.resolve(one.close()).catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * Made here, because functions of one scope share what any of them captures: made in `buildGeneration`, this one would
+ * keep the generation before, and that one the generation before it.
+ */
+function reportTo(
+  parts: GenerationParts,
+  to: Parameters<GenerationParts['onRefused']>[1],
+): (refused: Parameters<GenerationParts['onRefused']>[0]) => void {
+  return (refused) => parts.onRefused(refused, to);
 }
 
 type Entered = Pick<Generation, 'config' | 'routes' | 'authenticator'>;

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { configOf, Workshop, withBackends } from './generations.ts';
 
@@ -59,4 +61,21 @@ test('a failure in the middle closes what was built for the new config, and keep
   expect(parts.made).toEqual(['identity', 'b', 'c']);
   expect(parts.closed).toEqual(parts.made);
   expect({ ...first }).toEqual(before);
+});
+
+test('a generation does not keep the ones before it in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const parts = new Workshop();
+  const built = () => {
+    const first = parts.build(withBackends(['a']));
+    const second = parts.build(withBackends(['a', 'b']), first);
+    return { first: new WeakRef(first.authenticator), last: parts.build(withBackends(['a', 'c']), second) };
+  };
+  const { first, last } = built();
+  // A reference that was just made holds until the next task.
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  expect(first.deref()).toBeUndefined();
+  expect([...last.backends].map(({ name }) => name)).toEqual(['a', 'c']);
 });

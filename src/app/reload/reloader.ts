@@ -35,6 +35,7 @@ export class Reloader {
   readonly #options: ReloaderOptions;
   #seen: string | undefined;
   #stop: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -49,11 +50,14 @@ export class Reloader {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#stop?.();
   }
 
   /** Never throws. */
   reload(): void {
+    // A signal may still come while the gateway shuts down.
+    if (this.#isClosed) return;
     const { source, log, counters, current, renew } = this.#options;
     const before = current();
     this.#seen = undefined;
