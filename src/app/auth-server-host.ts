@@ -53,7 +53,7 @@ export class AuthServerHost {
     };
   }
 
-  /** For the consent pages: whoever signs in here is the principal of our own tokens. */
+  /** For the consent pages: a user who signs in here is the principal of our own tokens. */
   signIn(issuer: string): OwnSignIn {
     return {
       issuer,

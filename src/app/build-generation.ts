@@ -34,7 +34,7 @@ export type GenerationParts = Pick<PartMaker, Parts>;
 
 /**
  * Takes over from `before` what the config has not changed. Where it throws, it has closed what it made. Until we
- * listen, the authenticator lets nobody in: `openAuthenticator` follows.
+ * listen, the authenticator refuses every request: `openAuthenticator` follows.
  */
 export function buildGeneration(
   config: Config,

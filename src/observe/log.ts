@@ -73,7 +73,7 @@ export function jsonLine(level: LogMethod, facts: LogFacts, text: string): strin
 
 const time = (now: Date): string => now.toISOString().slice(11, 19);
 
-/** `12:34:56 warn  text  name=value`. Values with special characters are quoted, so that nobody can forge a line. */
+/** `12:34:56 warn  text  name=value`. Values with special characters are quoted, so that no value can forge a line. */
 export function textLine(now: () => Date): LineFormat {
   return (level, facts, text) => {
     const pairs = Object.entries(facts).flatMap(([name, value]) =>

@@ -258,7 +258,7 @@ export function closeWhenOpen({ opening }: { readonly opening: Promise<UpstreamS
   );
 }
 
-/** For upstream sessions without a client behind them: nobody could answer outside of a call. */
+/** For upstream sessions without a client: outside of a call no client can answer a server request. */
 export const silent: UpstreamSessionSink = {
   notify: () => undefined,
   ask: (ask) => ask.answer({ failure: new Failure('ask_not_supported') }),

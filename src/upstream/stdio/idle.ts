@@ -1,4 +1,4 @@
-/** Ends processes that nobody has used for a while. */
+/** Ends processes that were idle for a while. */
 import type { Clock } from '../../exchange/clock.ts';
 import { LocalRefusal } from '../health.ts';
 import type { Child } from './child.ts';
