@@ -3,10 +3,8 @@ import { parseArgs } from 'node:util';
 
 export interface Options {
   readonly rounds: number;
-  /** Of one round of one contestant. */
-  readonly seconds: number;
-  /** At most, before the first round. */
-  readonly warmSeconds: number;
+  /** Of the calls that a workload names for its warm-up and for each of its rounds. */
+  readonly share: number;
   readonly sessions: number;
   readonly starts: number;
   /** Workloads to run; all if empty. */
@@ -17,16 +15,16 @@ export interface Options {
   readonly assert: boolean;
 }
 
-const full = { rounds: 5, seconds: 0.8, warmSeconds: 1.2, sessions: 1000, starts: 3 };
-const quick = { rounds: 3, seconds: 0.15, warmSeconds: 0.3, sessions: 150, starts: 1 };
+const full = { rounds: 20, share: 1, sessions: 1000, starts: 7 };
+const quick = { rounds: 4, share: 0.25, sessions: 150, starts: 1 };
 
 export const usage = `npm run bench -- [options]
-  --quick                  40 seconds instead of four minutes, and rougher figures
+  --quick                  one minute instead of eight, and rougher figures
   --only <workload,...>    only these: see below
   --contestants <name,...> only these, and the floors
   --profile <contestant>   run it with --cpu-prof; the profiles are left in bench/results/profiles
-  --rounds <n>  --seconds <s>
-  --assert                 end with 1 where a target is missed`;
+  --rounds <n>             of each contestant at each workload
+  --assert                 end with 1 where a target is missed, with 2 where the machine is too busy to tell`;
 
 export function readOptions(
   args: readonly string[],
@@ -41,7 +39,6 @@ export function readOptions(
       contestants: { type: 'string' },
       profile: { type: 'string' },
       rounds: { type: 'string' },
-      seconds: { type: 'string' },
       assert: { type: 'boolean', default: false },
     },
   });
@@ -49,7 +46,6 @@ export function readOptions(
   return {
     ...sizes,
     rounds: positive('rounds', values.rounds) ?? sizes.rounds,
-    seconds: positive('seconds', values.seconds) ?? sizes.seconds,
     only: known('workload', values.only, workloads),
     contestants: known('contestant', values.contestants, contestants),
     profile: known('contestant', values.profile, contestants)[0],

@@ -1,4 +1,4 @@
-/** Node processes that the bench starts, and ends, whatever happens. */
+/** Processes that the bench starts, and ends, whatever happens. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 
@@ -16,8 +16,11 @@ process.on('exit', () => {
 
 export interface Launch {
   readonly name: string;
-  /** Arguments of node. */
+  /** Node, unless it says otherwise. */
+  readonly command?: string;
   readonly args: readonly string[];
+  /** More than the bench's own. */
+  readonly env?: Readonly<Record<string, string>>;
   /** What shows in the output that it is ready, or undefined where that can't be seen there. */
   readonly ready?: RegExp;
 }
@@ -32,9 +35,10 @@ export interface Launched {
   stop(): Promise<void>;
 }
 
-export async function launch({ name, args, ready }: Launch): Promise<Launched> {
+export async function launch(launched: Launch): Promise<Launched> {
+  const { name, command = process.execPath, args, env, ready } = launched;
   const spawnedAt = performance.now();
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   running.add(child);
   let output = '';
   let heard: () => void = () => undefined;

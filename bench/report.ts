@@ -1,5 +1,6 @@
 /** The results as Markdown, ready for the documentation. */
-import type { CallResult, CallRow, IdleRow, Results, StartRow } from './results.ts';
+import { MOST_FOREIGN } from './foreign-load.ts';
+import type { CallResult, CallRow, IdleRow, Results, StartRow, Starts } from './results.ts';
 import type { Spread } from './stats.ts';
 import { judge } from './targets.ts';
 
@@ -18,11 +19,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows.map(line)].join('\n');
 }
 
-function callTable({ title, connections, floor, rows, workload }: CallResult): string {
-  const cells = ({ contestant, ratio, more, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
+function callTable({ title, connections, foreignCores, floor, rows, workload }: CallResult): string {
+  const least = rows.find(({ contestant }) => contestant === floor)?.gatewayCpu.median;
+  const cells = ({ contestant, ratio, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
     contestant,
     ratio === undefined ? '' : range(ratio, 2),
-    more === undefined || contestant === floor ? '' : micros(more.median),
+    least === undefined || contestant === floor ? '' : micros(gatewayCpu.median - least),
     micros(gatewayCpu.median),
     contestant === 'direct' ? '' : micros(backendCpu.median),
     grouped(callsPerSecond),
@@ -40,7 +42,8 @@ function callTable({ title, connections, floor, rows, workload }: CallResult): s
     'p99 ms',
   ];
   const at = connections === 1 ? 'one connection' : `${connections} connections`;
-  return `### ${title}\n\`${workload}\`, ${at}.\n\n${table(head, rows.map(cells))}`;
+  const beside = foreignCores > MOST_FOREIGN ? ` **Others used ${digits(foreignCores, 2)} cores meanwhile.**` : '';
+  return `### ${title}\n\`${workload}\`, ${at}.${beside}\n\n${table(head, rows.map(cells))}`;
 }
 
 function idleTable(rows: readonly IdleRow[]): string {
@@ -58,12 +61,12 @@ function idleTable(rows: readonly IdleRow[]): string {
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 
-function startTable(rows: readonly StartRow[], bareNodeMs: number | undefined): string {
+function startTable({ rows, bareNodeMs }: Starts): string {
   const cells = ({ contestant, group, ms, rssMb }: StartRow) => [
     contestant,
     group,
     range(ms, 0),
-    bareNodeMs === undefined ? '' : digits(ms.median / bareNodeMs, 1),
+    digits(ms.median / bareNodeMs, 1),
     digits(rssMb, 0),
   ];
   const head = ['', 'backend', 'ms to the first answer', '`node -e 0` = 1', 'RSS MB'];
@@ -74,32 +77,36 @@ function startTable(rows: readonly StartRow[], bareNodeMs: number | undefined): 
 function targetTable(results: Results): string | undefined {
   const verdicts = judge(results);
   if (verdicts.length === 0) return undefined;
-  const rows = verdicts.map(({ title, floor, most, unit, measured, isMet }) => [
+  const rows = verdicts.map(({ title, what, against, most, measured, outcome }) => [
     title,
-    floor,
-    unit === 'micros' ? `at most ${most} µs more` : `at most ${most}`,
-    measured === undefined ? 'not measured' : digits(measured, unit === 'micros' ? 1 : 2),
-    isMet ? 'met' : 'MISSED',
+    against === '' ? what : `${what} to ${against}`,
+    String(most),
+    digits(measured, measured < 10 ? 2 : 1),
+    outcome,
   ]);
-  return `### Targets\nCPU of Bascule per call.\n\n${table(['', '= 1', 'target', 'measured', ''], rows)}`;
+  const missed = verdicts.filter(({ outcome, ifMissed }) => outcome === 'MISSED' && ifMissed !== undefined);
+  const reasons = missed.map(({ title, what, ifMissed }) => `- ${title} (${what}): ${ifMissed}`);
+  const busy = verdicts.some(({ outcome }) => outcome === 'too busy')
+    ? `\n\n**Others used more than ${MOST_FOREIGN} of a core: no verdict where it says \`too busy\`.**`
+    : '';
+  return `### Targets\n${table(['', 'what', 'at most', 'measured', ''], rows)}${busy}${reasons.length > 0 ? `\n\n${reasons.join('\n')}` : ''}`;
 }
 
-function preface({ node, cores, load, date, rounds, seconds, profiled, absent }: Results): string {
+function preface({ node, cores, date, rounds, profiled, absent }: Results): string {
   const lines = [
     '# Benchmarks',
-    `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores, ${rounds} rounds of ${seconds} s for each contestant, in turn; medians, with the least and the most in brackets. Ratios are taken within a round. Read those: the absolute figures move with the machine.`,
-    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already; `one backend` is Bascule itself with one backend at `/mcp` instead of twenty; `nobody is asked` is Bascule without identity; `no rules` is Bascule without policy and audit. There the rounds are shorter and more, and what counts is the median of the differences between neighbours. CPU is what the system counted for the process, all threads; every answer was checked.',
+    `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores. After a warm-up, contestants take turns in ${rounds} rounds of a fixed number of calls. Figures are medians over the rounds; ratios are ratios of medians, with the least and the most of a round in brackets. Read the ratios: the absolute figures move with the machine.`,
+    '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already. `single endpoint` is Bascule itself in front of one backend, `no identity` and `no rules` are Bascule without these. CPU is what the system counted for the gateway, all threads, and all processes that it started but the backends. Every answer was checked.',
   ];
-  if (load > cores / 2) lines.push(`**The machine was busy with other things (load ${digits(load, 1)}).**`);
   if (profiled !== undefined) lines.push(`**${profiled} ran under the profiler: its figures are too high.**`);
   for (const { contestant, group, why } of absent) lines.push(`Not measured: ${contestant} (${group}), ${why}.`);
   return lines.join('\n\n');
 }
 
 export function writeReport(results: Results): string {
-  const { calls, idle, start, bareNodeMs } = results;
+  const { calls, idle, starts } = results;
   const parts = [preface(results), targetTable(results), ...calls.map(callTable)];
   if (idle.length > 0) parts.push(idleTable(idle));
-  if (start.length > 0) parts.push(startTable(start, bareNodeMs));
+  if (starts !== undefined) parts.push(startTable(starts));
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }

@@ -8,10 +8,8 @@ export interface CallRow {
   /** Microseconds of CPU per call. */
   readonly gatewayCpu: Spread;
   readonly backendCpu: Spread;
-  /** CPU against that of the group's floor in the same round. */
+  /** CPU against that of the group's floor. */
   readonly ratio?: Spread;
-  /** And how many microseconds it is more. */
-  readonly more?: Spread;
   readonly callsPerSecond: number;
   /** Milliseconds. */
   readonly p50: number;
@@ -24,6 +22,8 @@ export interface CallResult {
   readonly title: string;
   readonly group: Group;
   readonly connections: number;
+  /** How many cores others used meanwhile. */
+  readonly foreignCores: number;
   readonly floor: string;
   readonly rows: readonly CallRow[];
 }
@@ -49,6 +49,13 @@ export interface StartRow {
   readonly rssMb: number;
 }
 
+export interface Starts {
+  readonly rows: readonly StartRow[];
+  readonly foreignCores: number;
+  /** Milliseconds that `node -e 0` takes. */
+  readonly bareNodeMs: number;
+}
+
 export interface Absent {
   readonly contestant: string;
   readonly group: Group;
@@ -58,16 +65,11 @@ export interface Absent {
 export interface Results {
   readonly node: string;
   readonly cores: number;
-  /** Processes that wanted to run in the minute before. */
-  readonly load: number;
   readonly date: string;
   readonly rounds: number;
-  readonly seconds: number;
   readonly profiled: string | undefined;
   readonly absent: readonly Absent[];
   readonly calls: readonly CallResult[];
   readonly idle: readonly IdleRow[];
-  readonly start: readonly StartRow[];
-  /** Milliseconds that `node -e 0` takes. */
-  readonly bareNodeMs: number | undefined;
+  readonly starts: Starts | undefined;
 }

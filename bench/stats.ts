@@ -22,3 +22,9 @@ export interface Spread {
 export function spread(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
+
+/** Of values that belong together pair by pair; the least and the most are those of the pairs. */
+export function ratioOfMedians(values: readonly number[], against: readonly number[]): Spread {
+  const pairs = values.map((value, at) => value / (against[at] ?? Number.NaN));
+  return { ...spread(pairs), median: median(values) / median(against) };
+}

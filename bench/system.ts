@@ -11,14 +11,53 @@ const SETTLE_MS = 10_000;
 /** CPU time of all threads in microseconds, to the nanosecond where the kernel counts so (clock ticks are 10 ms). */
 export function cpuMicros(pid: number): number {
   let total = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+  for (const thread of threadsOf(pid)) {
     const text = readOrNothing(`/proc/${pid}/task/${thread}/schedstat`);
     total += Number(text.split(' ')[0] ?? 0);
   }
   return total / 1000;
 }
 
-/** A thread can end between the listing and the reading. */
+/** Clock ticks in a second, for what the kernel counts in them. */
+const TICKS = 100;
+const MICROS_PER_TICK = 1_000_000 / TICKS;
+
+/** Of a process and of all that it has started; of those that have ended already to the clock tick. */
+export function treeCpuMicros(pid: number): number {
+  return [pid, ...descendantsOf(pid)].reduce((total, one) => total + cpuMicros(one) + endedChildrenMicros(one), 0);
+}
+
+/** Fields 16 and 17 of its `stat`: user and system time of children that it has waited for. */
+function endedChildrenMicros(pid: number): number {
+  const stat = readOrNothing(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * MICROS_PER_TICK;
+}
+
+/** What all processes together have used, and what the host kept from this machine. */
+export function machineCpuMicros(): number {
+  const [, user, nice, system, , , , , steal] = readOrNothing('/proc/stat').split(/\s+/, 9).map(Number);
+  return ((user ?? 0) + (nice ?? 0) + (system ?? 0) + (steal ?? 0)) * MICROS_PER_TICK;
+}
+
+export function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Those below a process that run a program, which their command line names. */
+export function descendantsRunning(pid: number, program: string): number[] {
+  return descendantsOf(pid).filter((below) => readOrNothing(`/proc/${below}/cmdline`).includes(program));
+}
+
+/** A thread, or a process, can end between the listing and the reading. */
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
 function readOrNothing(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -45,15 +84,15 @@ function kilobytes(rollup: string, name: string): number {
   return Number(line[1]);
 }
 
-export function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+function childrenOf(pid: number): number[] {
+  return threadsOf(pid).flatMap((thread) =>
     readOrNothing(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
   );
 }
 
 /** A thread that waits for a core uses no time either; only one that sleeps has nothing to do. */
 function isAsleep(pid: number): boolean {
-  return readdirSync(`/proc/${pid}/task`).every((thread) => {
+  return threadsOf(pid).every((thread) => {
     const stat = readOrNothing(`/proc/${pid}/task/${thread}/stat`);
     return stat === '' || stat.slice(stat.lastIndexOf(')') + 2).startsWith('S');
   });

@@ -1,5 +1,6 @@
 /** What the bench asks of a contestant. A new one is a file of its own and a row in `run.ts`. */
-import { childrenOf } from '../system.ts';
+import { programPath } from '../build.ts';
+import { descendantsRunning } from '../system.ts';
 
 /** Which server stands behind it. */
 export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
@@ -12,7 +13,7 @@ export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity' | 'policy'
 
 export interface Place {
   readonly url: URL;
-  /** The process whose CPU and memory count. */
+  /** The process whose memory counts, and whose CPU time does with all that it has started but the backends. */
   readonly pid: number;
   readonly spawnedAt: number;
   backendPids(): readonly number[];
@@ -49,5 +50,5 @@ export interface Contestant {
 
 /** For gateways that start their backends themselves. */
 export function backendsUnder(pid: number): () => readonly number[] {
-  return () => childrenOf(pid);
+  return () => descendantsRunning(pid, programPath('backend-stdio'));
 }

@@ -1,5 +1,5 @@
 /**
- * What it costs to know who is calling: the gateway that asks nobody, one that asks for keys, and one that asks for
+ * What it costs to know who is calling: the gateway without identity, one that asks for keys, and one that asks for
  * tokens.
  */
 import { randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ interface Asked {
  * A token comes all the same, and nobody looks at it: what it costs to read its bytes off the wire is not the question
  * here.
  */
-async function nobody(): Promise<Asked> {
+async function withoutIdentity(): Promise<Asked> {
   return { ...(await byToken()), identity: undefined };
 }
 
@@ -86,6 +86,6 @@ function contestant(name: string, ask: () => Promise<Asked>): Contestant {
   return { name, group: 'identity', missing, start: (options) => guarded(ask, options) };
 }
 
-export const askingNobody: Contestant = { ...contestant('nobody is asked', nobody), isFloor: true };
+export const askingNothing: Contestant = { ...contestant('no identity', withoutIdentity), isFloor: true };
 export const askingForKeys = contestant('key', byKey);
 export const askingForTokens = contestant('token', byToken);

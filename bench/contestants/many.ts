@@ -1,11 +1,14 @@
-/** Twenty backends behind one address: the gateway, and what it is held against. */
+/** Many backends behind one address: the gateway, and what it is held against. */
 import { programPath } from '../build.ts';
 import { launch } from '../process.ts';
 import { missing, serve } from './bascule.ts';
-import type { Contestant, Running } from './contestant.ts';
+import type { Contestant, Running, StartOptions } from './contestant.ts';
 import { ownUrl, startBackend } from './direct.ts';
 
+/** Whose lists are merged. */
 export const BACKENDS = 20;
+/** Among which a call is sent to the right one. */
+export const AMONG = 10;
 
 export const backendName = (index: number): string => `server-${index}`;
 
@@ -18,10 +21,11 @@ async function behind(count: number, nodeArgs: readonly string[]): Promise<Runni
   ]);
   const gateway = await serve({ mcpServers: Object.fromEntries(entries) }, 'mcp.json', nodeArgs);
   const { pid, spawnedAt, said } = gateway;
-  const toolName = (tool: string, connection: number) =>
-    count === 1 ? tool : `${backendName(connection % count)}__${tool}`;
+  const merged = (tool: string, connection: number) => `${backendName(connection % count)}__${tool}`;
+  const place =
+    count === 1 ? gateway.place(backendName(0)) : { url: new URL('/mcp', said), pid, spawnedAt, toolName: merged };
   return {
-    at: () => ({ url: new URL('/mcp', said), pid, spawnedAt, backendPids: () => [backend.pid], toolName }),
+    at: () => ({ ...place, backendPids: () => [backend.pid] }),
     stop: async () => {
       await gateway.stop();
       await backend.stop();
@@ -29,22 +33,14 @@ async function behind(count: number, nodeArgs: readonly string[]): Promise<Runni
   };
 }
 
-const twenty: Pick<Contestant, 'name' | 'missing' | 'start'> = {
-  name: 'bascule',
+const gatewayOf = (count: number) => ({
   missing,
-  start: ({ nodeArgs }) => behind(BACKENDS, nodeArgs),
-};
+  start: ({ nodeArgs }: StartOptions) => behind(count, nodeArgs),
+});
 
-export const basculeLists: Contestant = { ...twenty, group: 'lists' };
-export const basculeAmong: Contestant = { ...twenty, group: 'among' };
-
-export const oneBackend: Contestant = {
-  name: 'one backend',
-  group: 'among',
-  isFloor: true,
-  missing,
-  start: ({ nodeArgs }) => behind(1, nodeArgs),
-};
+export const basculeLists: Contestant = { name: 'bascule', group: 'lists', ...gatewayOf(BACKENDS) };
+export const basculeMerged: Contestant = { name: 'merged endpoint', group: 'among', ...gatewayOf(AMONG) };
+export const singleEndpoint: Contestant = { name: 'single endpoint', group: 'among', isFloor: true, ...gatewayOf(1) };
 
 export const fromMemory: Contestant = {
   name: 'from memory',

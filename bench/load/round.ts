@@ -1,7 +1,7 @@
-/** One round: a fixed number of connections, each asking again as soon as it is answered, for a fixed time. */
+/** One round: a fixed number of calls, over connections that each ask again as soon as they are answered. */
 import { performance } from 'node:perf_hooks';
 import { percentile } from '../stats.ts';
-import { cpuMicros } from '../system.ts';
+import { cpuMicros, descendantsOf, treeCpuMicros } from '../system.ts';
 import { Connection } from './connection.ts';
 import { type Expected, Verifier } from './verify.ts';
 
@@ -20,15 +20,10 @@ export interface LoadRequest {
 
 /** Whose CPU time is read. */
 export interface Watched {
+  /** With all that it has started, less the backends. */
   readonly gateway: number;
   /** None where the gateway is the backend. */
-  readonly backends: readonly number[];
-}
-
-/** When a round is over: after so long, or after so many calls. */
-export interface Effort {
-  readonly seconds: number;
-  readonly calls?: number;
+  backends(): readonly number[];
 }
 
 export interface Sample {
@@ -42,7 +37,10 @@ export interface Sample {
   readonly p99: number;
 }
 
-export async function runRound(load: Load, watched: Watched, effort: Effort): Promise<Sample> {
+/** A round that takes longer has met somebody who is far too slow, and ends with the calls that it has. */
+const PATIENCE_MS = 15_000;
+
+export async function runRound(load: Load, watched: Watched, calls: number): Promise<Sample> {
   const opened = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(load.url)));
   try {
     const workers = opened.map((connection, index) => {
@@ -65,23 +63,23 @@ export async function runRound(load: Load, watched: Watched, effort: Effort): Pr
     return await measure(
       workers.map(({ askOnce }) => askOnce),
       watched,
-      effort,
+      calls,
     );
   } finally {
     for (const connection of opened) connection.close();
   }
 }
 
-async function measure(workers: (() => Promise<void>)[], watched: Watched, effort: Effort): Promise<Sample> {
+async function measure(workers: (() => Promise<void>)[], watched: Watched, calls: number): Promise<Sample> {
   const latencies: number[] = [];
-  const gatewayBefore = cpuMicros(watched.gateway);
-  const backendBefore = sum(watched.backends);
+  let left = calls;
+  const before = cpuOf(watched);
   const begin = performance.now();
-  const deadline = begin + effort.seconds * 1000;
-  const most = effort.calls ?? Number.POSITIVE_INFINITY;
+  const deadline = begin + PATIENCE_MS;
   await Promise.all(
     workers.map(async (askOnce) => {
-      for (let start = performance.now(); start < deadline && latencies.length < most; ) {
+      for (let start = performance.now(); left > 0 && start < deadline; ) {
+        left -= 1;
         await askOnce();
         const end = performance.now();
         latencies.push(end - start);
@@ -90,15 +88,23 @@ async function measure(workers: (() => Promise<void>)[], watched: Watched, effor
     }),
   );
   const elapsed = performance.now() - begin;
-  const calls = latencies.length;
+  const after = cpuOf(watched);
+  const made = latencies.length;
   return {
-    calls,
-    callsPerSecond: (calls / elapsed) * 1000,
-    gatewayCpu: (cpuMicros(watched.gateway) - gatewayBefore) / calls,
-    backendCpu: (sum(watched.backends) - backendBefore) / calls,
+    calls: made,
+    callsPerSecond: (made / elapsed) * 1000,
+    gatewayCpu: (after.gateway - before.gateway) / made,
+    backendCpu: (after.backends - before.backends) / made,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
   };
+}
+
+/** Backends are below some gateways, and beside others. */
+function cpuOf({ gateway, backends }: Watched): { gateway: number; backends: number } {
+  const [pids, below] = [backends(), new Set(descendantsOf(gateway))];
+  const own = treeCpuMicros(gateway) - sum(pids.filter((pid) => below.has(pid)));
+  return { gateway: own, backends: sum(pids) };
 }
 
 function sum(pids: readonly number[]): number {

@@ -1,6 +1,6 @@
 /** Requests in a loop: the table of them. */
 import type { Group, Place, Target } from '../contestants/contestant.ts';
-import { BACKENDS, backendName } from '../contestants/many.ts';
+import { AMONG, BACKENDS, backendName } from '../contestants/many.ts';
 import { readPages } from '../load/pages.ts';
 import type { Call } from '../load/requests.ts';
 import type { Expected } from '../load/verify.ts';
@@ -25,23 +25,12 @@ export interface CallWorkload {
   readonly group: Group;
   readonly target: Target;
   readonly connections: number;
-  /** After so many the compiler has done its work. Time is a poor measure for that on a busy machine. */
+  /** After so many the compiler has done its work. */
   readonly warmCalls: number;
-  /** It is about a small difference, which only neighbours in time show. */
-  readonly paired?: Paired;
+  /** Of one round of one contestant: short, so that contestants are neighbours in time. */
+  readonly roundCalls: number;
   /** What is asked there. */
   asking(place: Place): Asking | Promise<Asking>;
-}
-
-export interface Paired {
-  /** Each round becomes so many shorter ones. */
-  readonly times: number;
-  /**
-   * They end after so many calls, not after a time: on a busy machine one contestant would be warm before the other.
-   */
-  readonly calls: number;
-  /** Of the time that a round has otherwise, how much one may take until then. */
-  readonly patience: number;
 }
 
 /** What a connection asks, in turn, over and over. */
@@ -88,7 +77,13 @@ const records = large(toolNames.records, makeRecords);
 const MANY = 16;
 const SOME = 4;
 
-const small = { warmCalls: 4000, asking: (place: Place) => (connection: number) => [echo(place, connection)] } as const;
+const small = {
+  warmCalls: 10_000,
+  roundCalls: 1000,
+  asking: (place: Place) => (connection: number) => [echo(place, connection)],
+} as const;
+const lists = { warmCalls: 1500, roundCalls: 200 } as const;
+const mebibytes = { warmCalls: 120, roundCalls: 24 } as const;
 
 const smallCalls: readonly CallWorkload[] = [
   {
@@ -132,7 +127,7 @@ const largeAnswers: readonly CallWorkload[] = [
     group: 'http',
     target: 'modern',
     connections: SOME,
-    warmCalls: 100,
+    ...mebibytes,
     asking: report,
   },
   {
@@ -141,7 +136,7 @@ const largeAnswers: readonly CallWorkload[] = [
     group: 'http',
     target: 'modern',
     connections: SOME,
-    warmCalls: 100,
+    ...mebibytes,
     asking: records,
   },
   {
@@ -150,7 +145,7 @@ const largeAnswers: readonly CallWorkload[] = [
     group: 'http',
     target: 'modern',
     connections: SOME,
-    warmCalls: 1000,
+    ...lists,
     asking: list,
   },
 ];
@@ -178,7 +173,7 @@ const overStdio: readonly CallWorkload[] = [
     group: 'stdio',
     target: 'modern',
     connections: SOME,
-    warmCalls: 100,
+    ...mebibytes,
     asking: report,
   },
   {
@@ -187,7 +182,7 @@ const overStdio: readonly CallWorkload[] = [
     group: 'stdio',
     target: 'modern',
     connections: SOME,
-    warmCalls: 1000,
+    ...lists,
     asking: list,
   },
 ];
@@ -199,7 +194,7 @@ const merged: readonly CallWorkload[] = [
     group: 'lists',
     target: 'cached',
     connections: SOME,
-    warmCalls: 1000,
+    ...lists,
     asking: pages(1),
   },
   {
@@ -208,20 +203,18 @@ const merged: readonly CallWorkload[] = [
     group: 'lists',
     target: 'cached',
     connections: SOME,
-    warmCalls: 1000,
+    ...lists,
     asking: pages(Number.POSITIVE_INFINITY),
   },
   {
-    id: 'call-among-20',
-    title: `Small \`tools/call\` behind ${BACKENDS} backends, 2026-07-28`,
+    id: 'call-merged',
+    title: `Small \`tools/call\` at the merged endpoint of ${AMONG} backends, 2026-07-28`,
     group: 'among',
     target: 'cached',
     connections: MANY,
     ...small,
   },
 ];
-
-const paired: Paired = { times: 6, calls: 400, patience: 10 };
 
 const guarded: readonly CallWorkload[] = [
   {
@@ -230,7 +223,6 @@ const guarded: readonly CallWorkload[] = [
     group: 'identity',
     target: 'modern',
     connections: MANY,
-    paired,
     ...small,
   },
   {
@@ -239,7 +231,6 @@ const guarded: readonly CallWorkload[] = [
     group: 'policy',
     target: 'modern',
     connections: MANY,
-    paired,
     ...small,
   },
 ];

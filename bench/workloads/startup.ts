@@ -2,11 +2,12 @@
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import type { Contestant } from '../contestants/contestant.ts';
+import { ForeignLoad } from '../foreign-load.ts';
 import { Connection } from '../load/connection.ts';
 import { modernRequest } from '../load/requests.ts';
 import { Verifier } from '../load/verify.ts';
 import { makeEcho, toolNames } from '../programs/payloads.ts';
-import type { StartRow } from '../results.ts';
+import type { Starts } from '../results.ts';
 import { median, spread } from '../stats.ts';
 import { memoryOf, settle } from '../system.ts';
 
@@ -37,26 +38,22 @@ async function startOnce(contestant: Contestant): Promise<Start> {
   }
 }
 
-export interface Starts {
-  readonly rows: readonly StartRow[];
-  /** Milliseconds that `node -e 0` takes. */
-  readonly bareNodeMs: number;
-}
-
 export async function measureStarts(contestants: readonly Contestant[], times: number): Promise<Starts> {
   const starts = contestants.map((contestant) => ({ contestant, measured: [] as Start[] }));
   const bare: number[] = [];
+  const foreign = new ForeignLoad();
   for (let round = 0; round < times; round += 1) {
     bare.push(bareNodeOnce());
     for (const { contestant, measured } of starts) measured.push(await startOnce(contestant));
   }
+  const foreignCores = foreign.cores();
   const rows = starts.map(({ contestant: { name, group }, measured }) => ({
     contestant: name,
     group,
     ms: spread(measured.map(({ ms }) => ms)),
     rssMb: median(measured.map(({ rssMb }) => rssMb)),
   }));
-  return { rows, bareNodeMs: median(bare) };
+  return { rows, foreignCores, bareNodeMs: median(bare) };
 }
 
 function bareNodeOnce(): number {

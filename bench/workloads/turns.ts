@@ -2,13 +2,14 @@
  * How contestants take turns at one workload: A B C A B C, so that whatever slows the machine down slows all of them.
  */
 import type { Contestant, Place, Running } from '../contestants/contestant.ts';
+import { ForeignLoad } from '../foreign-load.ts';
 import { Connection } from '../load/connection.ts';
 import { legacyRequest, modernRequest } from '../load/requests.ts';
-import { type Effort, type Load, runRound, type Sample } from '../load/round.ts';
+import { type Load, runRound, type Sample } from '../load/round.ts';
 import { openSession } from '../load/session.ts';
 import type { Options } from '../options.ts';
 import type { CallResult, CallRow } from '../results.ts';
-import { median, spread } from '../stats.ts';
+import { median, ratioOfMedians, spread } from '../stats.ts';
 import type { CallWorkload } from './calls.ts';
 
 export interface Entrant {
@@ -19,34 +20,35 @@ export interface Entrant {
 interface Turn {
   readonly contestant: Contestant;
   readonly samples: Sample[];
-  go(effort: Effort): Promise<Sample>;
+  go(calls: number): Promise<Sample>;
 }
 
-type Sizes = Pick<Options, 'rounds' | 'seconds' | 'warmSeconds'>;
+type Sizes = Pick<Options, 'rounds' | 'share'>;
 
 export async function takeTurns(
   workload: CallWorkload,
   entrants: readonly Entrant[],
-  sizes: Sizes,
+  { rounds, share }: Sizes,
 ): Promise<CallResult> {
+  const { id, title, group, connections } = workload;
   const turns: Turn[] = [];
   for (const entrant of entrants) turns.push(await prepare(workload, entrant));
-  const { times = 1, patience = 1, ...effort } = workload.paired ?? {};
-  const warm = { seconds: sizes.warmSeconds * patience, calls: workload.warmCalls };
-  for (const turn of turns) await turn.go(warm);
-  for (let round = 0; round < sizes.rounds * times; round += 1) {
+  for (const turn of turns) await turn.go(Math.ceil(workload.warmCalls * share));
+  const foreign = new ForeignLoad();
+  for (let round = 0; round < rounds; round += 1) {
     // Forth and back: whoever always came second would pay for what the first one left behind.
     for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
-      turn.samples.push(await turn.go({ ...effort, seconds: sizes.seconds * patience }));
+      turn.samples.push(await turn.go(Math.ceil(workload.roundCalls * share)));
     }
   }
+  const foreignCores = foreign.cores();
   const floor = turns.find((turn) => turn.contestant.isFloor);
-  const { id, title, group, connections } = workload;
   return {
     workload: id,
     title,
     group,
     connections,
+    foreignCores,
     floor: floor?.contestant.name ?? '',
     rows: turns.map((turn) => rowOf(turn, floor)),
   };
@@ -60,9 +62,9 @@ async function prepare(workload: CallWorkload, { contestant, running }: Entrant)
   };
   try {
     const load = await loadOf(workload, place);
-    const watched = { gateway: place.pid, backends: place.backendPids() };
-    const go = (effort: Effort) =>
-      runRound(load, watched, effort).catch((cause: unknown) => {
+    const watched = { gateway: place.pid, backends: place.backendPids };
+    const go = (calls: number) =>
+      runRound(load, watched, calls).catch((cause: unknown) => {
         throw named(cause);
       });
     return { contestant, samples: [], go };
@@ -100,18 +102,13 @@ async function newSession(url: URL): Promise<string> {
 }
 
 function rowOf({ contestant, samples }: Turn, floor: Turn | undefined): CallRow {
-  const pairs = samples.flatMap((sample, round) => {
-    const against = floor?.samples[round];
-    return against === undefined ? [] : [{ own: sample.gatewayCpu, floor: against.gatewayCpu }];
-  });
+  const cpu = samples.map((sample) => sample.gatewayCpu);
+  const least = floor?.samples.map((sample) => sample.gatewayCpu);
   return {
     contestant: contestant.name,
-    gatewayCpu: spread(samples.map((sample) => sample.gatewayCpu)),
+    gatewayCpu: spread(cpu),
     backendCpu: spread(samples.map((sample) => sample.backendCpu)),
-    ...(pairs.length > 0 && {
-      ratio: spread(pairs.map(({ own, floor: least }) => own / least)),
-      more: spread(pairs.map(({ own, floor: least }) => own - least)),
-    }),
+    ...(least && { ratio: ratioOfMedians(cpu, least) }),
     callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
     p50: median(samples.map((sample) => sample.p50)),
     p99: median(samples.map((sample) => sample.p99)),
