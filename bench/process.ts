@@ -23,6 +23,8 @@ export interface Launch {
   readonly env?: Readonly<Record<string, string>>;
   /** What shows in the output that it is ready, or undefined where that can't be seen there. */
   readonly ready?: RegExp;
+  /** Gets all that it writes. */
+  hear?(chunk: string): void;
 }
 
 export interface Launched {
@@ -44,6 +46,7 @@ export async function launch(launched: Launch): Promise<Launched> {
   let heard: () => void = () => undefined;
   const hear = (chunk: string): void => {
     output = (output + chunk).slice(-OUTPUT_BYTES);
+    launched.hear?.(chunk);
     heard();
   };
   child.stdout.setEncoding('utf8').on('data', hear);

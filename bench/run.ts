@@ -6,14 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { buildPrograms, resultsDirectory } from './build.ts';
-import { bascule, basculeStdio } from './contestants/bascule.ts';
+import { contestants } from './contestants/all.ts';
 import type { Contestant, Group, Target } from './contestants/contestant.ts';
-import { direct } from './contestants/direct.ts';
-import { askingForKeys, askingForTokens, askingNothing } from './contestants/identity.ts';
-import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './contestants/many.ts';
-import { mcpProxy } from './contestants/mcp-proxy.ts';
-import { bridge, passThrough } from './contestants/pass-through.ts';
-import { withNoRules, withRules } from './contestants/policy.ts';
 import { type Options, readOptions, usage } from './options.ts';
 import { writeReport } from './report.ts';
 import type { Absent, CallResult, IdleRow, Results } from './results.ts';
@@ -23,23 +17,6 @@ import { measureIdle } from './workloads/idle.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
-const contestants: readonly Contestant[] = [
-  direct,
-  passThrough,
-  bascule,
-  bridge,
-  basculeStdio,
-  mcpProxy,
-  fromMemory,
-  basculeLists,
-  singleEndpoint,
-  basculeMerged,
-  askingNothing,
-  askingForKeys,
-  askingForTokens,
-  withNoRules,
-  withRules,
-];
 const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 

@@ -18,13 +18,18 @@ interface Gateway extends Launched {
   place(target: string): Omit<Place, 'backendPids'>;
 }
 
-export async function serve(config: object, file: string, nodeArgs: readonly string[]): Promise<Gateway> {
+export async function serve(
+  config: object,
+  file: string,
+  nodeArgs: readonly string[],
+  hear?: (chunk: string) => void,
+): Promise<Gateway> {
   const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
   const path = join(directory, file);
   // JSON is YAML too.
   writeFileSync(path, JSON.stringify(config));
   const args = [...nodeArgs, program, 'serve', path, '--port', '0'];
-  const launched = await launch({ name: 'Bascule', args, ready: url });
+  const launched = await launch({ name: 'Bascule', args, ready: url, ...(hear && { hear }) });
   const { pid, spawnedAt, said } = launched;
   return {
     ...launched,

@@ -38,7 +38,7 @@ export interface Sample {
 }
 
 /** A round that takes longer has met somebody who is far too slow, and ends with the calls that it has. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 export async function runRound(load: Load, watched: Watched, calls: number): Promise<Sample> {
   const opened = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(load.url)));

@@ -85,7 +85,7 @@ const small = {
 const lists = { warmCalls: 1500, roundCalls: 200 } as const;
 const mebibytes = { warmCalls: 120, roundCalls: 24 } as const;
 
-const smallCalls: readonly CallWorkload[] = [
+export const smallCalls: readonly CallWorkload[] = [
   {
     id: 'call-modern',
     title: 'Small `tools/call`, 2026-07-28',

@@ -74,7 +74,7 @@ async function prepare(workload: CallWorkload, { contestant, running }: Entrant)
 }
 
 /** A legacy session is opened once, and serves all connections of all rounds. */
-async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
+export async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
   const { url, headers } = place;
   const session = workload.target.startsWith('legacy') ? await newSession(url) : undefined;
   const asking = await workload.asking(place);

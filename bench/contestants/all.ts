@@ -1,0 +1,27 @@
+/** Everybody who takes part in `npm run bench`. */
+import { bascule, basculeStdio } from './bascule.ts';
+import type { Contestant } from './contestant.ts';
+import { direct } from './direct.ts';
+import { askingForKeys, askingForTokens, askingNothing } from './identity.ts';
+import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './many.ts';
+import { mcpProxy } from './mcp-proxy.ts';
+import { bridge, passThrough } from './pass-through.ts';
+import { withNoRules, withRules } from './policy.ts';
+
+export const contestants: readonly Contestant[] = [
+  direct,
+  passThrough,
+  bascule,
+  bridge,
+  basculeStdio,
+  mcpProxy,
+  fromMemory,
+  basculeLists,
+  singleEndpoint,
+  basculeMerged,
+  askingNothing,
+  askingForKeys,
+  askingForTokens,
+  withNoRules,
+  withRules,
+];
