@@ -78,7 +78,7 @@ const MANY = 16;
 const SOME = 4;
 
 const small = {
-  warmCalls: 10_000,
+  warmCalls: 30_000,
   roundCalls: 1000,
   asking: (place: Place) => (connection: number) => [echo(place, connection)],
 } as const;

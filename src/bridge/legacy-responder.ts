@@ -44,7 +44,7 @@ export class LegacyResponder implements CallSink {
   #paramHeaders: Record<string, string> | undefined;
   #refused = false;
   /** URL elicitations that the user accepted, by the ids that they were given here. */
-  #visits: string[] = [];
+  #visits: string[] | undefined = undefined;
   /** The request of the current round. */
   #latest: CallRequest;
 
@@ -130,15 +130,27 @@ export class LegacyResponder implements CallSink {
   }
 
   #complete(message: ResultResponse, vocabulary: Era): void {
-    // The result proves that the pages were visited. Modern backends do not notify of that, but clients that got an id
-    // may wait for it.
-    for (const elicitationId of this.#visits.splice(0)) {
-      const params = JSON.stringify({ elicitationId });
-      this.#exchange.send(notificationBytes('notifications/elicitation/complete', params), 'keep');
-    }
+    if (this.#visits !== undefined) this.#reportVisits(this.#visits);
     const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
     if (result === undefined) this.#exchange.respond(message);
     else this.#exchange.respondResult(result);
+  }
+
+  #visited(elicitationId: string): void {
+    this.#visits ??= [];
+    this.#visits.push(elicitationId);
+  }
+
+  /**
+   * The result proves that the pages were visited. Modern backends do not notify of that, but clients that got an id
+   * may wait for it.
+   */
+  #reportVisits(visits: readonly string[]): void {
+    this.#visits = undefined;
+    for (const elicitationId of visits) {
+      const params = JSON.stringify({ elicitationId });
+      this.#exchange.send(notificationBytes('notifications/elicitation/complete', params), 'keep');
+    }
   }
 
   /**
@@ -190,7 +202,7 @@ export class LegacyResponder implements CallSink {
           giveUp(new Failure('round_too_large'));
           return;
         }
-        if (visit !== undefined && isAccepted(answer)) this.#visits.push(visit);
+        if (visit !== undefined && isAccepted(answer)) this.#visited(visit);
         answers.set(request.key, answer);
         if (answers.size === requests.length) again();
       });

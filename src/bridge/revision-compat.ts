@@ -201,9 +201,22 @@ export const lists: Readonly<Record<string, { readonly list: string; readonly th
 
 /** Whether any row may concern the result of the method: only then is the result parsed. */
 export function isOlder(revision: Revision, method: string): boolean {
+  let newest = newestRows.get(method);
+  if (newest === undefined) {
+    newest = newestRowOf(method);
+    newestRows.set(method, newest);
+  }
+  return revision < newest;
+}
+
+/** By method of our table: since which revision results have all that they can have. */
+const newestRows = new Map<string, string>();
+
+function newestRowOf(method: string): string {
   const contents = method === 'tools/call' || method === 'prompts/get' ? contentRows : [];
-  const members = memberRows.filter(({ of }) => thingsOf(method).includes(of));
-  return [...contents, ...members].some(({ since }) => revision < since);
+  const things = thingsOf(method);
+  const rows = [...contents, ...memberRows.filter(({ of }) => things.includes(of))];
+  return rows.reduce((newest, { since }) => (since > newest ? since : newest), '');
 }
 
 function thingsOf(method: string): readonly ResultPart[] {

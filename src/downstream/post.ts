@@ -54,7 +54,6 @@ function paramHeadersOf(req: IncomingMessage): Record<string, string> | undefine
 
 class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   readonly header: HeaderReader;
-  readonly paramHeaders: Arrival['paramHeaders'];
   readonly reply: Reply = this;
   readonly carries: boolean;
   /** Set once the body is read. */
@@ -78,9 +77,12 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   constructor(res: HttpAnswer, endpoint: Endpoint, sender: Authenticated, accepted: Accepted) {
     super(res, endpoint, sender);
     this.header = headersOf(res.req);
-    this.paramHeaders = paramHeadersOf(res.req);
     this.carries = accepted.sse;
     this.#accepted = accepted;
+  }
+
+  get paramHeaders(): Arrival['paramHeaders'] {
+    return paramHeadersOf(this.res.req);
   }
 
   protected received(bytes: Uint8Array): void {

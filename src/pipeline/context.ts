@@ -43,6 +43,7 @@ export class RequestContext {
   readonly message: Message | Batch;
   readonly reply: Reply;
   readonly header: HeaderReader | undefined;
+  /** Of modern clients. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
   readonly connection: ConnectionState | undefined;
 
@@ -78,7 +79,7 @@ export class RequestContext {
     this.message = arrived.message;
     this.reply = arrived.reply;
     this.header = arrived.header;
-    this.paramHeaders = arrived.paramHeaders;
+    this.paramHeaders = era === 'modern' ? arrived.paramHeaders : undefined;
     this.connection = arrived.connection;
   }
 

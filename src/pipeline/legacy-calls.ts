@@ -39,18 +39,28 @@ export class LegacyCalls implements EraCalls {
     else this.#respond(context, session, listCall(this, context), undefined);
   }
 
-  async #callBackend(context: RequestContext, session: Session, target: ResolvedTarget): Promise<void> {
-    const { row, exchange, authorization } = context;
-    const { backend, message } = target;
-    const { permit } = authorization;
-    rememberSubscription(session, exchange, target);
+  #callBackend(context: RequestContext, session: Session, target: ResolvedTarget): void | Promise<void> {
+    const { exchange } = context;
+    const { backend } = target;
+    if (exchange.row.action === 'subscribe') rememberSubscription(session, exchange, target);
     exchange.onOver(this.shared.backendInFlight.enter(backend, exchange));
+    const upstream = this.sessionUpstreams.openUpstream(session, backend);
+    if (upstream === undefined) return this.#findUpstream(context, session);
+    this.#callOn(context, session, upstream);
+  }
+
+  async #findUpstream(context: RequestContext, session: Session): Promise<void> {
+    const { row, resolved, authorization } = context;
     const upstream = await this.sessionUpstreams
-      .upstreamFor(session, backend, permit, row)
+      .upstreamFor(session, resolved.backend, authorization.permit, row)
       .catch((error: unknown) => this.#withoutUpstream(context, session, error));
-    if (upstream === undefined) return;
-    if (!offers(upstream.discovery, row)) exchange.fail(unknownMethod(message, 'legacy'));
-    if (exchange.settled || emulateLegacy(this.shared, session, exchange, { backend, upstream, permit, message })) {
+    if (upstream !== undefined) this.#callOn(context, session, upstream);
+  }
+
+  #callOn(context: RequestContext, session: Session, upstream: UpstreamLease): void {
+    const { row, exchange, resolved } = context;
+    if (!offers(upstream.discovery, row)) exchange.fail(unknownMethod(resolved.message, 'legacy'));
+    if (exchange.settled || emulateLegacy(this.shared, session, context, upstream)) {
       upstream.release?.();
       return;
     }

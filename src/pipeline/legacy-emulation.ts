@@ -6,19 +6,12 @@ import type { Session } from '../session/session.ts';
 import { UpstreamSubscription, untagged } from '../subscriptions/upstream-subscription.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import { logLevelAt } from '../wire/log-level.ts';
-import type { Request } from '../wire/message.ts';
 import { eraHas } from '../wire/methods.ts';
 import { nothingWanted } from '../wire/subscription-filter.ts';
 import { member, textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
+import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
-
-/** The backend that a request is for, and the upstream session to it. */
-export interface Destination {
-  readonly backend: string;
-  readonly upstream: UpstreamLease;
-  readonly permit: Permit;
-}
 
 /**
  * False where the backend has the method, and the request must be sent to it. Otherwise the exchange is or will be
@@ -27,23 +20,26 @@ export interface Destination {
 export function emulateLegacy(
   shared: SharedServices,
   session: Session,
-  exchange: Exchange,
-  { message, ...to }: Destination & { readonly message: Request },
+  context: RequestContext,
+  upstream: UpstreamLease,
 ): boolean {
-  if (exchange.row.method === 'logging/setLevel') return setLevel(session, exchange, to);
-  if (eraHas(to.upstream.era, exchange.row)) return false;
+  const { exchange } = context;
+  const { row } = exchange;
+  if (row.method === 'logging/setLevel') return setLevel(session, exchange, upstream);
+  if (eraHas(upstream.era, row)) return false;
+  const { backend, message } = context.resolved;
   const uri = textMember(message.bytes, message.params, 'uri');
-  if (exchange.row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
+  if (row.action !== 'subscribe') exchange.fail(unknownMethod(exchange.request, 'legacy'));
   else if (uri === undefined) exchange.fail(new Failure('invalid_params', { message: 'uri is required' }));
-  else if (exchange.row.method === 'resources/unsubscribe') {
-    session.listenings.get(to.backend)?.unsubscribe(uri);
+  else if (row.method === 'resources/unsubscribe') {
+    session.listenings.get(backend)?.unsubscribe(uri);
     exchange.respondResult('{}');
   } else {
-    const listening = listeningOf(shared, session, to);
+    const listening = listeningOf(shared, session, context, upstream);
     listening.subscribe(uri).then(
       () => {
         // A client that cancelled has given its place under the limit back.
-        if (exchange.settled && !session.subscriptions.at(to.backend).includes(uri)) listening.unsubscribe(uri);
+        if (exchange.settled && !session.subscriptions.at(backend).includes(uri)) listening.unsubscribe(uri);
         exchange.respondResult('{}');
       },
       (error: unknown) => exchange.fail(shared.fault(error)),
@@ -53,7 +49,7 @@ export function emulateLegacy(
 }
 
 /** Keeps the level for later requests: a modern backend gets it with each of them. */
-function setLevel(session: Session, exchange: Exchange, { upstream }: Destination): boolean {
+function setLevel(session: Session, exchange: Exchange, upstream: UpstreamLease): boolean {
   if (!rememberLevel(session, exchange)) return true;
   if (upstream.era === 'legacy') return false;
   exchange.respondResult('{}');
@@ -75,8 +71,11 @@ const permits = new WeakMap<UpstreamSubscription, { permit: Permit }>();
 function listeningOf(
   shared: SharedServices,
   session: Session,
-  { backend, upstream, permit }: Destination,
+  { resolved, authorization }: RequestContext,
+  upstream: UpstreamLease,
 ): UpstreamSubscription {
+  const { backend } = resolved;
+  const { permit } = authorization;
   const existing = session.listenings.get(backend);
   // The permit of the first subscription may be older than the backend is by now.
   const current = { permit };

@@ -115,7 +115,7 @@ export class Pipeline implements StageServices {
       client,
       progress: exchange.token !== undefined,
       logLevel: session === undefined ? context.logLevel : session.logLevel,
-      paramHeaders: session === undefined ? paramHeaders : undefined,
+      paramHeaders,
     };
     if (session === undefined) return this.#modernCalls.begin(context);
     return this.#legacyCalls.begin(context, session);

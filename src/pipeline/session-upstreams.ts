@@ -94,7 +94,7 @@ export class SessionUpstreams {
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
-    for (const [backend, opening] of session.upstreams) {
+    for (const [backend, { opening }] of session.upstreams) {
       const permit = this.#may(session, row, backend, principal);
       if (permit === undefined) continue;
       onFulfilled(opening, (upstream) => {
@@ -176,7 +176,7 @@ export class SessionUpstreams {
   /** Sets the log level at all backends that keep one in their sessions. Modern backends get it with every request. */
   setLevels(session: Session, exchange: Exchange): void {
     if (!rememberLevel(session, exchange)) return;
-    for (const [backend, opening] of session.upstreams)
+    for (const [backend, { opening }] of session.upstreams)
       onFulfilled(opening, (upstream) => this.#tellLevel(session, backend, upstream));
     exchange.respondResult('{}');
   }
@@ -221,6 +221,11 @@ export class SessionUpstreams {
     });
     heard.set(backend, { lists, stop });
     if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
+  }
+
+  /** The session's own upstream session to the backend, where it is open. */
+  openUpstream(session: Session, backend: string): UpstreamLease | undefined {
+    return session.downstream === nowhere ? undefined : this.#shared.upstreams.openFor(session, backend);
   }
 
   upstreamFor(session: Session, backend: string, permit: Permit, row: MethodRow): Promise<UpstreamLease> {

@@ -36,6 +36,20 @@ export interface SessionQueueLimits extends ServerRequestLimits, SubscriptionLim
   readonly changesMs: number;
 }
 
+/** An upstream session, from when it begins to be opened. */
+export class SessionUpstream {
+  readonly opening: Promise<UpstreamSession>;
+  /** Set once it is open: nobody has to wait for it any more. */
+  opened: UpstreamSession | undefined = undefined;
+
+  constructor(opening: Promise<UpstreamSession>) {
+    this.opening = opening;
+    onFulfilled(opening, (upstream) => {
+      this.opened = upstream;
+    });
+  }
+}
+
 export class Session {
   readonly id: string;
   readonly principal: Principal;
@@ -45,7 +59,7 @@ export class Session {
   readonly asks: SessionServerRequests;
   readonly inflight = new Inflight();
   /** One upstream session per backend, opened at the latest for the first request that needs it. */
-  readonly upstreams = new Map<string, Promise<UpstreamSession>>();
+  readonly upstreams = new Map<string, SessionUpstream>();
   /** The client's subscriptions at modern backends. */
   readonly listenings = new Map<string, UpstreamSubscription>();
   readonly subscriptions: SessionSubscriptions;
@@ -186,7 +200,7 @@ export class Session {
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
     this.asks.abandon(failure);
-    for (const opening of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
+    for (const { opening } of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
     this.upstreams.clear();
     this.#changes.close();
     this.subscriptions.clear();

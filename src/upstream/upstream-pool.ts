@@ -8,7 +8,7 @@ import type { Clock } from '../exchange/clock.ts';
 import type { Backend, Discovery, ListProcesses, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
-import type { Session } from '../session/session.ts';
+import { type Session, SessionUpstream } from '../session/session.ts';
 import type { WatchedSession } from '../subscriptions/session-subscription.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
@@ -68,21 +68,28 @@ export class UpstreamPool {
     lost: (failure: Failure) => void,
   ): Promise<UpstreamSession> {
     const existing = session.upstreams.get(name);
-    // If a modern backend was temporarily taken for a legacy one, it has a new upstream session since, and the old one
-    // is shut.
-    if (existing !== undefined) {
-      return existing.then((upstream) =>
-        upstream.era === 'legacy'
-          ? upstream
-          : (this.#currentGeneration.now.backends.stateless(name, session.principal) ?? upstream),
-      );
-    }
-    const opening = this.#openForSession(permit, session, name, lost);
-    session.upstreams.set(name, opening);
-    opening.catch(() => {
-      if (session.upstreams.get(name) === opening) session.upstreams.delete(name);
+    if (existing !== undefined) return existing.opening.then((upstream) => this.#current(session, name, upstream));
+    const opened = new SessionUpstream(this.#openForSession(permit, session, name, lost));
+    session.upstreams.set(name, opened);
+    opened.opening.catch(() => {
+      if (session.upstreams.get(name) === opened) session.upstreams.delete(name);
     });
-    return opening;
+    return opened.opening;
+  }
+
+  /** Undefined until it is open. */
+  openFor(session: Session, name: string): UpstreamSession | undefined {
+    const upstream = session.upstreams.get(name)?.opened;
+    return upstream && this.#current(session, name, upstream);
+  }
+
+  /**
+   * If a modern backend was temporarily taken for a legacy one, it has a new upstream session since, and the old one is
+   * shut.
+   */
+  #current({ principal }: Session, name: string, upstream: UpstreamSession): UpstreamSession {
+    if (upstream.era === 'legacy') return upstream;
+    return this.#currentGeneration.now.backends.stateless(name, principal) ?? upstream;
   }
 
   /** Where to read lists for a session without a process of its own. Undefined where it needs none, or has one. */
@@ -147,7 +154,7 @@ export class UpstreamPool {
     const backend = this.#backend(name, session.principal);
     const { eras } = await backend.discover('legacy');
     const mine = () => session.upstreams.get(name);
-    let opened: Promise<UpstreamSession> | undefined;
+    let opened: SessionUpstream | undefined;
     const sink = session.upstreamSink(name, (failure) => {
       // Ignore a session that has been replaced since, or will be, because its backend was taken out of service.
       if (opened !== undefined && mine() !== opened) return;
