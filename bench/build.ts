@@ -21,6 +21,7 @@ const programs = [
   'flooding',
   'greedy',
   'slow-list',
+  'edges',
 ] as const;
 export type Program = (typeof programs)[number];
 

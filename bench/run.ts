@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: what Bascule costs, beside the least that a gateway can cost and beside another one. Contestants
- * take turns in short rounds, because the machine is never quiet; what counts is the ratio within a round.
+ * take turns in short rounds, so that whatever slows the machine down slows all of them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -17,7 +17,7 @@ import { measureIdle } from './workloads/idle.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
-const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy'];
+const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'edges'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -54,7 +54,8 @@ async function runCalls(
 async function run(options: Options): Promise<Results> {
   const cores = availableParallelism();
   await buildPrograms();
-  const isWanted = (name: string) => options.only.length === 0 || options.only.includes(name);
+  const isWanted = (name: string, isOnRequest = false) =>
+    options.only.length === 0 ? !isOnRequest : options.only.includes(name);
   const absent: Absent[] = [];
   const present = contestants.filter((contestant) => {
     const { name, group, isFloor, missing } = contestant;
@@ -67,7 +68,9 @@ async function run(options: Options): Promise<Results> {
 
   const calls: CallResult[] = [];
   for (const group of groups) {
-    const workloads = callWorkloads.filter((workload) => workload.group === group && isWanted(workload.id));
+    const workloads = callWorkloads.filter(
+      (workload) => workload.group === group && isWanted(workload.id, workload.isOnRequest),
+    );
     calls.push(
       ...(await runCalls(
         present.filter((contestant) => contestant.group === group),

@@ -2,6 +2,7 @@
 import { bascule, basculeStdio } from './bascule.ts';
 import type { Contestant } from './contestant.ts';
 import { direct } from './direct.ts';
+import { edges } from './edges.ts';
 import { askingForKeys, askingForTokens, askingNothing } from './identity.ts';
 import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './many.ts';
 import { mcpProxy } from './mcp-proxy.ts';
@@ -24,4 +25,5 @@ export const contestants: readonly Contestant[] = [
   askingForTokens,
   withNoRules,
   withRules,
+  ...edges,
 ];

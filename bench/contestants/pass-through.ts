@@ -1,17 +1,15 @@
 /** The floors: what it costs to gather a message and hand it on, in front of an HTTP backend and of a stdio one. */
-import { programPath } from '../build.ts';
+import { type Program, programPath } from '../build.ts';
 import { launch } from '../process.ts';
 import { backendsUnder, type Contestant, type Place, type Target } from './contestant.ts';
 import { backendPaths, ownUrl, startBackend } from './direct.ts';
 
-export const passThrough: Contestant = {
-  name: 'pass-through',
-  group: 'http',
-  isFloor: true,
-  async start({ nodeArgs }) {
+/** A program that is told the backend's origin, and serves the same paths. */
+export function inFrontOfBackend(program: Program, argsOf: (origin: string) => string[]): Contestant['start'] {
+  return async ({ nodeArgs }) => {
     const backend = await startBackend();
-    const args = [...nodeArgs, programPath('pass-through'), backend.said];
-    const { pid, spawnedAt, said, stop } = await launch({ name: 'the pass-through', args, ready: ownUrl });
+    const args = [...nodeArgs, programPath(program), ...argsOf(backend.said)];
+    const { pid, spawnedAt, said, stop } = await launch({ name: `the ${program}`, args, ready: ownUrl });
     return {
       at: (target) => ({
         url: new URL(backendPaths[target], said),
@@ -25,7 +23,14 @@ export const passThrough: Contestant = {
         await backend.stop();
       },
     };
-  },
+  };
+}
+
+export const passThrough: Contestant = {
+  name: 'pass-through',
+  group: 'http',
+  isFloor: true,
+  start: inFrontOfBackend('pass-through', (origin) => [origin]),
 };
 
 export const bridge: Contestant = {

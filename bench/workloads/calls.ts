@@ -29,6 +29,8 @@ export interface CallWorkload {
   readonly warmCalls: number;
   /** Of one round of one contestant: short, so that contestants are neighbours in time. */
   readonly roundCalls: number;
+  /** Part of an experiment, not of what Bascule costs: run where it is named. */
+  readonly isOnRequest?: true;
   /** What is asked there. */
   asking(place: Place): Asking | Promise<Asking>;
 }
@@ -235,10 +237,21 @@ const guarded: readonly CallWorkload[] = [
   },
 ];
 
+const edges: CallWorkload = {
+  id: 'edges',
+  title: 'Small `tools/call`, 2026-07-28, through relays with other edges of HTTP',
+  group: 'edges',
+  target: 'modern',
+  connections: MANY,
+  ...small,
+  isOnRequest: true,
+};
+
 export const callWorkloads: readonly CallWorkload[] = [
   ...smallCalls,
   ...largeAnswers,
   ...overStdio,
   ...merged,
   ...guarded,
+  edges,
 ];
