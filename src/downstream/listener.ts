@@ -64,6 +64,8 @@ function makeServer(shared: Shared, { enter }: Dispatcher, broken: BrokenConnect
     // Checked by `malformedHost`, for the same reason.
     requireHostHeader: false,
   });
+  // All of them, within `headerBytes`: Node 20 drops those beyond a thousand, and our checks would not see them.
+  server.maxHeadersCount = 0;
   server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
   const connections = new ConnectionCounter(shared);
   server.on('connection', (socket) => connections.opened(socket));

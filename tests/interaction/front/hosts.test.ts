@@ -91,4 +91,12 @@ describe('two `Host` headers', verifies('gateway:http:two-hosts'), () => {
       refusal({ code: -32600, message: 'The Host header is repeated', reason: 'invalid_request' }),
     );
   });
+
+  it('are answered 400, the second one after more headers than Node keeps by default', async () => {
+    const { gateway } = await behindProxy();
+    const client = new RawClient(Number(new URL(gateway.origin).port));
+    const many = 'a: 1\r\n'.repeat(1_100);
+    client.send(head('GET', '/healthz', { Host: 'localhost' }).replace('\r\n\r\n', `\r\n${many}Host: other\r\n\r\n`));
+    expect(await client.until('}}}')).toMatch(/^HTTP\/1\.1 400 /);
+  });
 });
