@@ -9,26 +9,14 @@ import type { Principal } from '../identity/principal.ts';
 import type { Thing } from '../policy/question.ts';
 import { unknownThing } from '../policy/refusals.ts';
 import type { CurrentBackends } from '../upstream/backends.ts';
-import type { Request, ResultResponse } from '../wire/message.ts';
+import type { Request } from '../wire/message.ts';
 import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Reader } from './list-reader.ts';
 import type { Lists } from './lists.ts';
 import type { Origin } from './names.ts';
 import { ResourceOwners } from './owner.ts';
-import { type NamedTarget, renamed, targetOf, withClientUris } from './requests.ts';
-import { distinguished } from './uris.ts';
-
-export interface ResolvedTarget {
-  readonly backend: string;
-  /** The backend's own name for the target, if the endpoint has several backends. */
-  readonly name?: string;
-  /** The request with the backend's own name. */
-  readonly message: Request;
-  /** Every name by which clients can call the tool here: a rule for one of them applies to all. */
-  readonly names?: readonly string[];
-  /** Rewrites a result to the client's names. Undefined if there is nothing to rename. */
-  readonly renamed?: (result: ResultResponse) => ResultResponse;
-}
+import { type NamedTarget, renamed, targetOf } from './requests.ts';
+import { LinkingTarget, type ResolvedTarget } from './resolved-target.ts';
 
 /** Several backends, or none: the endpoint's lists are merged. */
 export function isMerged({ backends }: Endpoint): boolean {
@@ -164,30 +152,21 @@ export class NameResolver {
     row: MethodRow,
     message: Request,
     named: NamedTarget,
-    { backend, name }: Origin,
+    origin: Origin,
     reader: Reader,
   ): ResolvedTarget {
+    const { backend, name } = origin;
     const own = name === named.text ? message : renamed(message, row, name, named);
-    const target = { backend, name, message: own };
-    const base = row.action === 'call' ? { ...target, names: this.#namesOf(endpoint, target) } : target;
-    if (!this.#renamesLinks(endpoint, row, own !== message)) return base;
+    const names = row.action === 'call' ? this.#namesOf(endpoint, origin) : undefined;
     const isRead = row.method === 'resources/read';
-    const clientUri = (uri: string) =>
-      isRead || !this.resources.isPlain(endpoint, backend, uri, reader) ? distinguished(backend, uri) : undefined;
-    return { ...base, renamed: (result) => withClientUris(result, clientUri) };
+    // A resource read under a distinguished URI gets distinguished URIs in its result.
+    if (isRead ? own === message : row.action !== 'call' && row.action !== 'get')
+      return { backend, name, message: own, names };
+    return new LinkingTarget(backend, name, own, names, this.resources, endpoint, isRead ? undefined : reader);
   }
 
   #namesOf(endpoint: Endpoint, origin: Origin): readonly string[] {
-    const encoded = this.#lists.names(endpoint).encode(origin);
+    const encoded = origin.encoded ?? this.#lists.names(endpoint).encode(origin);
     return endpoint.names === 'always' ? [encoded] : [encoded, origin.name];
-  }
-
-  /**
-   * A resource read under a distinguished URI gets distinguished URIs in its result. Links are renamed only where a URI
-   * could belong to a different backend.
-   */
-  #renamesLinks(endpoint: Endpoint, row: MethodRow, wasRenamed: boolean): boolean {
-    if (row.method === 'resources/read') return wasRenamed;
-    return (row.action === 'call' || row.action === 'get') && this.resources.areShared(endpoint);
   }
 }

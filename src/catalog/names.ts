@@ -15,6 +15,8 @@ export interface Origin {
   readonly backend: string;
   /** The backend's own name. */
   readonly name: string;
+  /** The client's name, where the origin was decoded from it. */
+  readonly encoded?: string;
 }
 
 export interface Names {
@@ -48,7 +50,7 @@ export function createNames(backends: readonly string[], digest: (text: string) 
     if (!PLAIN.test(name) || SHORTENED.test(name)) return undefined;
     for (let at = name.lastIndexOf(SEPARATOR); at >= 0; at = at === 0 ? -1 : name.lastIndexOf(SEPARATOR, at - 1)) {
       const backend = name.slice(0, at);
-      if (known.has(backend)) return { backend, name: name.slice(at + SEPARATOR.length) };
+      if (known.has(backend)) return { backend, name: name.slice(at + SEPARATOR.length), encoded: name };
     }
     return undefined;
   };

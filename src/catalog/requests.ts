@@ -93,12 +93,15 @@ type RenameUri = (uri: string) => string | undefined;
 const marker = Buffer.from('"uri"');
 
 /**
- * Returns the same message if nothing changes. If `"uri"` occurs only spelled with escapes, the result is not searched,
- * and the URI stays the backend's.
+ * Returns the same message if nothing changes. `renaming` is asked for once there is a URI; it returns undefined where
+ * all stay the same. If `"uri"` occurs only spelled with escapes, the result is not searched, and the URI stays the
+ * backend's.
  */
-export function withClientUris(message: ResultResponse, rename: RenameUri): ResultResponse {
+export function withClientUris(message: ResultResponse, renaming: () => RenameUri | undefined): ResultResponse {
   const { bytes, result } = message;
   if (asBuffer(bytes).indexOf(marker, result.start) === -1) return message;
+  const rename = renaming();
+  if (rename === undefined) return message;
   const edits = editsOf(message, rename);
   if (edits.length === 0) return message;
   const read = skimMessage(spliceMessage(message, edits));

@@ -1,6 +1,6 @@
 /** Whether the sender's credentials cover what a message asks for. */
 
-import type { ResolvedTarget } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import { operationOf } from '../exchange/asked.ts';
 import type { Batch, Message } from '../wire/message.ts';

@@ -3,7 +3,7 @@
  * order of its members; no stage copies it. Endpoint and authorizer come from one generation, so no request mixes two
  * configs.
  */
-import type { ResolvedTarget } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import type { Endpoint, HeaderReader, Sender } from '../exchange/arrival.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -1,7 +1,8 @@
 /** The call stage for a request of a legacy session. */
 import { LegacyResponder } from '../bridge/legacy-responder.ts';
 import type { CallStarter } from '../bridge/responder.ts';
-import { isMerged, type ResolvedTarget } from '../catalog/name-resolver.ts';
+import { isMerged } from '../catalog/name-resolver.ts';
+import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -71,7 +71,7 @@ describe('the name that clients see', verifies('gateway:catalog:names'), () => {
   }
 
   it('is read back without a list where it is plain, and only then', () => {
-    expect(names.decode('git__hub__log')).toEqual({ backend: 'git__hub', name: 'log' });
+    expect(names.decode('git__hub__log')).toEqual({ backend: 'git__hub', name: 'log', encoded: 'git__hub__log' });
     for (const name of ['log', 'gitlog', 'git_log', 'other__log', 'git__l.g', `git__${'n'.repeat(60)}`, '']) {
       expect(names.decode(name)).toBeUndefined();
     }
@@ -103,7 +103,7 @@ describe('names of arbitrary items', verifies('gateway:catalog:names'), () => {
             expect(encoded).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
             expect(names.isEncoded(encoded)).toBe(true);
             const decoded = names.decode(encoded);
-            if (decoded !== undefined) expect(decoded).toEqual({ backend, name });
+            if (decoded !== undefined) expect(decoded).toEqual({ backend, name, encoded });
             const origin = JSON.stringify([backend, name]);
             expect(seen.get(encoded) ?? origin).toBe(origin);
             seen.set(encoded, origin);

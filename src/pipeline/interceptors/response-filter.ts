@@ -97,7 +97,7 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
   }
 }
 
-type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
+export type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
 
 /**
  * A result can carry server requests, too: the call is over, and the next round brings the answers. Returns the failure
