@@ -5,6 +5,7 @@
 import { Failure, type Reason } from '../errors/failure.ts';
 import type { Batch, Id, Message, ObjectSpan, Span } from './message.ts';
 import { lowest, OutlineReader, skipWhite, toMessage } from './outline.ts';
+import { StructureScanner } from './structure.ts';
 import { asBuffer, idAt } from './values.ts';
 
 /** Deeper than any real result, and less than what breaks the recursive parsers of clients. */
@@ -12,12 +13,27 @@ const DEPTH = 2048;
 /** A string longer than this is searched natively: the call costs about as much as scanning this many bytes. */
 const SHORT_TEXT = 64;
 
+/** A container that ends within this many bytes is read token by token: starting the scanner costs about as much. */
+const NEAR = 256;
+
 /** The bytes of numbers and literals. */
 const scalarByte = new Uint8Array(256);
 for (const character of '+-.0123456789abcdefghijklmnopqrstuvwxyzE') scalarByte[character.charCodeAt(0)] = 1;
 
 /** Skimming is synchronous, so one stack serves all messages: the opening brackets by depth. */
 const brackets = new Uint8Array(DEPTH + 1);
+
+/** Made at the first large message. Null where WebAssembly or its vector instructions are missing. */
+let scanner: StructureScanner | null | undefined;
+
+function makeScanner(): StructureScanner | null {
+  try {
+    return new StructureScanner(DEPTH);
+  } catch {
+    // Reading token by token is slower, and finds the same.
+    return null;
+  }
+}
 
 export function skimMessage(bytes: Uint8Array): Message | Batch {
   const start = skipWhite(bytes, 0, bytes.byteLength);
@@ -98,6 +114,8 @@ class LenientReader extends OutlineReader {
   reason: Reason = 'backend_invalid';
   /** Beyond the allowed depth, brackets are counted but not matched. */
   isAnyDepth = false;
+  /** How many brackets were open where `tokens` stopped. */
+  private depth = 0;
 
   override broken(at: number): Failure {
     return new Failure(this.reason, { cause: new SyntaxError(`not JSON at byte ${at}`) });
@@ -119,19 +137,37 @@ class LenientReader extends OutlineReader {
   }
 
   private container(at: number): number {
+    const { bytes, end } = this;
+    const isNear = end - at <= NEAR || this.isAnyDepth;
+    if (!isNear && scanner === undefined) scanner = makeScanner();
+    const faster = isNear ? null : scanner;
+    const i = this.tokens(at, faster ? at + NEAR : end);
+    if (this.depth === 0) return i;
+    const after = faster ? faster.end(bytes, i, brackets.subarray(0, this.depth)) : ~i;
+    if (after < 0) throw this.broken(~after);
+    return after;
+  }
+
+  /**
+   * Skips the tokens of a container up to its end, where `depth` is zero, or up to `until`; before that, at a string
+   * that does not end there.
+   */
+  private tokens(at: number, until: number): number {
     const { bytes, view, end } = this;
     let depth = 0;
     let i = at;
-    while (i < end) {
+    while (i < until) {
       const byte = bytes[i] as number;
       if (byte === 0x22 /* " */) {
-        i = this.name(i);
+        const after = until === end ? this.name(i) : this.nearText(i, until);
+        if (after === -1) break;
+        i = after;
         continue;
       }
       i++;
       if (byte === 0x2c /* , */ || byte === 0x3a /* : */) continue;
-      if ((byte & 0x59) !== 0x59) {
-        i = skipToStructure(bytes, view, i, end);
+      if ((byte & 0x58) !== 0x58) {
+        i = skipToStructure(bytes, view, i, until);
         continue;
       }
       if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
@@ -141,10 +177,11 @@ class LenientReader extends OutlineReader {
       } else {
         // Each closing bracket's code is its opening one's plus two.
         if (brackets[--depth] !== byte - 2 && depth <= DEPTH) throw this.broken(i);
-        if (depth === 0) return i;
+        if (depth === 0) break;
       }
     }
-    throw this.broken(i);
+    this.depth = depth;
+    return i;
   }
 
   /** Names and strings are skipped alike. */
@@ -152,6 +189,16 @@ class LenientReader extends OutlineReader {
     const near = Math.min(at + SHORT_TEXT, this.end);
     const stop = skipToQuote(this.bytes, this.view, at + 1, near);
     return stop < near && this.bytes[stop] === 0x22 /* " */ ? stop + 1 : this.longText(at, stop);
+  }
+
+  /** -1 for a string that does not end before `until`. */
+  private nearText(at: number, until: number): number {
+    const { bytes, view } = this;
+    for (let i = at + 1; ; i += 2) {
+      i = skipToQuote(bytes, view, i, until);
+      if (i >= until) return -1;
+      if (bytes[i] === 0x22 /* " */) return i + 1;
+    }
   }
 
   /**
@@ -197,19 +244,19 @@ function skipToQuote(bytes: Uint8Array, view: DataView, at: number, end: number)
 
 /**
  * Offset of the next quote or bracket, or the end. The four brackets share bits that no other byte outside of strings
- * has. In malformed text other bytes may have them too, and are found as well.
+ * has. In malformed text other bytes may have them too, and are refused.
  */
 function skipToStructure(bytes: Uint8Array, view: DataView, at: number, end: number): number {
   let i = at;
   while (i + 4 <= end) {
     const word = view.getInt32(i, true);
     const quotes = word ^ 0x22222222;
-    const brackets = (word | 0x26262626) ^ 0x7f7f7f7f;
+    const brackets = ~word & 0x58585858;
     const hits = (((quotes - 0x01010101) & ~quotes) | ((brackets - 0x01010101) & ~brackets)) & 0x80808080;
     if (hits !== 0) return i + lowest(hits);
     i += 4;
   }
-  while (i < end && bytes[i] !== 0x22 && ((bytes[i] as number) & 0x59) !== 0x59) i++;
+  while (i < end && bytes[i] !== 0x22 && ((bytes[i] as number) & 0x58) !== 0x58) i++;
   return i;
 }
 
