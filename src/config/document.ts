@@ -31,8 +31,11 @@ export interface Complaint {
 
 /** Far deeper than any setting is nested. */
 const deepest = 64;
-/** Aliases multiply: a few lines can expand to billions of values. */
-const mostValues = 100_000;
+/**
+ * Values that aliases may add: a few lines can expand to billions. Values that the file spells out are not counted, since
+ * the size of the file bounds them.
+ */
+const mostAliased = 500_000;
 
 /** More would not be read, and each costs a scan of the file. */
 const mostProblems = 500;
@@ -53,7 +56,9 @@ export class ConfigDocument {
   /** The parts of the text that an error message may quote. Computed for the first problem. */
   #visible: readonly TextSpan[] | undefined;
   #lines: LineCounter | undefined;
-  #values = 0;
+  /** How many aliases the value that is being read is inside of. */
+  #aliasDepth = 0;
+  #aliased = 0;
 
   /** Throws a ConfigError for a syntax error: the values are then unknown. */
   constructor(file: string, text: string, syntax: Syntax) {
@@ -102,7 +107,7 @@ export class ConfigDocument {
 
   #value(node: Node | null, path: Path, depth: number, variables: Variables | undefined): unknown {
     if (node === null) return null;
-    if (depth > deepest || ++this.#values > mostValues) {
+    if (depth > deepest || (this.#aliasDepth > 0 && ++this.#aliased > mostAliased)) {
       this.#reportAt(path.slice(0, 1), spanOf(node), {
         message: 'this is nested too deeply, or its aliases expand to too many values',
       });
@@ -110,7 +115,12 @@ export class ConfigDocument {
     }
     if (isAlias(node)) {
       const target = this.#resolve(node);
-      if (target !== undefined) return this.#value(target, path, depth + 1, variables);
+      if (target !== undefined) {
+        this.#aliasDepth += 1;
+        const value = this.#value(target, path, depth + 1, variables);
+        this.#aliasDepth -= 1;
+        return value;
+      }
       this.#reportAt(path, spanOf(node), wordingOf('BAD_ALIAS', this.#syntax));
       return undefined;
     }

@@ -1,9 +1,9 @@
 /** Finds rules that are valid but cannot be what their author meant. */
 import { actions, thingsOf, withArguments } from './actions.ts';
-import { compileGlob, type GlobStyle } from './glob.ts';
+import { PlainDenials } from './covers.ts';
 import { type TrustedCredentials, thingsIn } from './match.ts';
 import { NameSet } from './names.ts';
-import type { On, PolicySettings, Rule, Who } from './rules.ts';
+import type { PolicySettings, Rule } from './rules.ts';
 
 export interface Remark {
   readonly rule: string;
@@ -18,13 +18,13 @@ export function review(
   places: EndpointBackends,
   callers?: TrustedCredentials,
 ): readonly Remark[] {
-  const denials = settings.rules.filter((rule) => rule.effect === 'deny' && rule.mode === 'enforce' && isPlain(rule));
+  const denials = new PlainDenials(settings.rules);
   return settings.rules.flatMap((rule) => {
     const remarks = [
       ...[neverMeets(rule, places), pointlessTests(rule), halfDenied(rule), pointlessAllow(rule, settings)],
       ...(callers === undefined ? [] : [neverMeant(rule, callers)]),
     ];
-    const over = denials.find((denial) => denial.id !== rule.id && covers(denial, rule));
+    const over = denials.covering(rule);
     if (over !== undefined) {
       const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies everything that it matches`;
       remarks.push(text);
@@ -77,66 +77,4 @@ function halfDenied({ effect, on }: Rule): string | undefined {
 function pointlessAllow({ effect, what }: Rule, { open }: PolicySettings): string | undefined {
   if (effect !== 'allow' || what === undefined || !what.every((action) => open.includes(action))) return undefined;
   return `allows what needs no rule: ${what.join(', ')} ${what.length === 1 ? 'is' : 'are'} \`open\``;
-}
-
-/** Whether the rule denies everything that it covers, unconditionally. */
-function isPlain({ with: tests, when, on }: Rule): boolean {
-  return Object.keys(tests).length === 0 && when === undefined && on.annotations === undefined;
-}
-
-function covers(wide: Rule, narrow: Rule): boolean {
-  return (
-    (wide.what === undefined || (narrow.what ?? actions).every((action) => wide.what?.includes(action))) &&
-    coversWho(wide.who, narrow.who) &&
-    coversList(wide.on.endpoints, narrow.on.endpoints, 'path') &&
-    coversList(wide.on.backends, narrow.on.backends, 'name') &&
-    coversThings(wide.on, narrow)
-  );
-}
-
-function coversThings(wide: On, { on, what = actions }: Rule): boolean {
-  if (thingsIn(wide) === undefined) return true;
-  const narrow = thingsIn(on);
-  // A rule without targets also covers operations without a named target.
-  if (narrow === undefined || what.some((action) => thingsOf(action).length === 0)) return false;
-  const lists = { tools: 'name', prompts: 'name', uris: 'path', asks: 'name', methods: 'name' } as const;
-  return (Object.keys(lists) as (keyof typeof lists)[]).every((list) => {
-    const named = list === 'tools' && on.annotations !== undefined ? (on.tools ?? ['*']) : on[list];
-    return named === undefined || (wide[list] !== undefined && coversList(wide[list], named, lists[list]));
-  });
-}
-
-function coversWho(wide: Who, narrow: Who): boolean {
-  const lists = (['principals', 'issuers', 'scopes', 'groups', 'keys'] as const).every((list) =>
-    coversList(wide[list], narrow[list], 'name'),
-  );
-  return (
-    lists &&
-    Object.entries(wide.claims ?? {}).every(([claim, values]) => {
-      const given = narrow.claims?.[claim];
-      return given?.every((value) => values.includes(value)) ?? false;
-    })
-  );
-}
-
-/** Undefined covers everything. */
-function coversList(
-  wide: readonly string[] | undefined,
-  narrow: readonly string[] | undefined,
-  style: GlobStyle,
-): boolean {
-  if (wide === undefined) return true;
-  return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style)));
-}
-
-/** Only certain cases: where it is not certain, nothing is reported. */
-function coversPattern(wide: string, narrow: string, style: GlobStyle): boolean {
-  if (wide === narrow) return true;
-  const outer = compileGlob(wide, style);
-  const inner = compileGlob(narrow, style);
-  if (typeof outer === 'string' || typeof inner === 'string') return false;
-  if (outer.form === 'all') return true;
-  if (inner.form === 'exact') return outer.matches(inner.prefix) === true;
-  if (outer.form === 'prefix') return inner.prefix.startsWith(outer.prefix);
-  return outer.form === 'suffix' && inner.suffix.endsWith(outer.suffix);
 }

@@ -3,10 +3,9 @@
  * It only preselects; the rule itself decides whether it applies.
  */
 import { actions, type ThingKind, thingsOf } from './actions.ts';
-import { type Glob, isJudgeable } from './glob.ts';
-import { Literals } from './literals.ts';
 import type { ReadyRule } from './match.ts';
-import { isPlainPath, withoutDot } from './paths.ts';
+import { append, NameIndex, push } from './name-index.ts';
+import { isPlainPath } from './paths.ts';
 import type { Evaluation } from './question.ts';
 import type { Effect, Need } from './rules.ts';
 
@@ -38,8 +37,7 @@ export class RuleTable {
 class ActionTable {
   readonly all: readonly ReadyRule[];
   readonly #unnamed: NeedTable;
-  readonly #named: ReadonlyMap<ThingKind, NameTable>;
-
+  readonly #named: ReadonlyMap<ThingKind, NameIndex<ReadyRule>>;
   readonly #effect: Effect;
 
   constructor(action: string, rules: readonly ReadyRule[], effect: Effect) {
@@ -52,7 +50,7 @@ class ActionTable {
     this.#named = new Map(
       thingsOf(action).flatMap((kind) => {
         const concerned = rules.filter(({ things }) => things?.has(kind));
-        return concerned.length === 0 ? [] : [[kind, new NameTable(kind, concerned)] as const];
+        return concerned.length === 0 ? [] : [[kind, indexOf(concerned, kind)] as const];
       }),
     );
   }
@@ -72,78 +70,9 @@ class ActionTable {
   }
 }
 
-/** By whole name, by prefix, by suffix, by a contained text, and the rest. */
-class NameTable {
-  readonly #exact = new Map<string, ReadyRule[]>();
-  readonly #prefixes = new Ends((name, length) => name.slice(0, length));
-  readonly #suffixes = new Ends((name, length) => name.slice(name.length - length));
-  readonly #inner: readonly { readonly text: string; readonly item: ReadyRule }[];
-  readonly #literals: Literals<ReadyRule>;
-  readonly #others: ReadyRule[] = [];
-  readonly #style: Glob['style'];
-
-  constructor(kind: ThingKind, rules: readonly ReadyRule[]) {
-    const inner: { text: string; item: ReadyRule }[] = [];
-    for (const rule of rules) for (const glob of rule.things?.get(kind)?.globs ?? []) this.#add(glob, rule, inner);
-    this.#inner = inner;
-    this.#literals = new Literals(inner);
-    this.#style = kind === 'resource' ? 'path' : 'name';
-  }
-
-  #add({ form, prefix, suffix, literal }: Glob, rule: ReadyRule, inner: { text: string; item: ReadyRule }[]): void {
-    if (form === 'exact') push(this.#exact, prefix, rule);
-    else if (prefix !== '') this.#prefixes.add(prefix, rule);
-    else if (suffix !== '') this.#suffixes.add(suffix, rule);
-    else if (literal !== '') inner.push({ text: literal, item: rule });
-    else this.#others.push(rule);
-  }
-
-  find(text: string, into: ReadyRule[]): void {
-    const name = this.#style === 'path' ? withoutDot(text) : text;
-    append(into, this.#exact.get(name));
-    this.#prefixes.find(name, into);
-    this.#suffixes.find(name, into);
-    if (this.#inner.length > 0) this.#findInner(name, into);
-    append(into, this.#others);
-  }
-
-  /** A name that cannot be judged fails every pattern, and deny rules rely on that. */
-  #findInner(name: string, into: ReadyRule[]): void {
-    if (isJudgeable(name, this.#style)) this.#literals.find(name, into);
-    else for (const { item } of this.#inner) into.push(item);
-  }
-}
-
-class Ends {
-  readonly #cut: (name: string, length: number) => string;
-  readonly #byText = new Map<string, ReadyRule[]>();
-  #lengths: number[] = [];
-
-  constructor(cut: (name: string, length: number) => string) {
-    this.#cut = cut;
-  }
-
-  add(text: string, rule: ReadyRule): void {
-    if (!this.#lengths.includes(text.length)) this.#lengths = [...this.#lengths, text.length].sort((a, b) => a - b);
-    push(this.#byText, text, rule);
-  }
-
-  find(name: string, into: ReadyRule[]): void {
-    for (const length of this.#lengths) {
-      if (length > name.length) return;
-      append(into, this.#byText.get(this.#cut(name, length)));
-    }
-  }
-}
-
-function push(map: Map<string, ReadyRule[]>, key: string, rule: ReadyRule): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [rule]);
-  else list.push(rule);
-}
-
-function append(into: ReadyRule[], rules: readonly ReadyRule[] | undefined): void {
-  if (rules !== undefined) for (const rule of rules) into.push(rule);
+function indexOf(rules: readonly ReadyRule[], kind: ThingKind): NameIndex<ReadyRule> {
+  const patterns = rules.flatMap((rule) => rule.things?.get(kind)?.globs.map((glob) => ({ glob, item: rule })) ?? []);
+  return new NameIndex(patterns, kind === 'resource' ? 'path' : 'name');
 }
 
 /**

@@ -132,8 +132,8 @@ bascule.yaml:3:20: \`command\` is repeated
     {
       name: 'a file far too large',
       file: 'bascule.yaml',
-      text: `#${'x'.repeat(1024 * 1024)}`,
-      says: 'bascule.yaml: the file is too large\n  expected at most 1 MiB',
+      text: `#${'x'.repeat(4 * 1024 * 1024)}`,
+      says: 'bascule.yaml: the file is too large\n  expected at most 4 MiB',
     },
     {
       name: 'aliases that hold themselves',

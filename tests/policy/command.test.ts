@@ -76,6 +76,24 @@ describe('a review', () => {
       says: undefined,
     },
     {
+      name: 'a wider denial by another pattern',
+      rules:
+        "- { id: a, effect: allow, what: [call, get], on: { tools: ['*a_x'], prompts: [p] } }\n- { id: d, effect: deny, on: { tools: ['*_x'], prompts: ['*'] } }",
+      says: '`d` denies everything',
+    },
+    {
+      name: 'a denial by the same pattern, the first of two',
+      rules:
+        "- { id: a, effect: allow, what: [call], on: { tools: ['b?c*'] } }\n- { id: d, effect: deny, on: { tools: [z, 'b?c*'] } }\n- { id: e, effect: deny, who: { groups: [g] }, on: { tools: ['*'] } }\n- { id: f, effect: deny, on: { tools: ['b*'] } }",
+      says: 'a can never allow anything: `d` denies everything',
+    },
+    {
+      name: 'a denial of one of two lists',
+      rules:
+        "- { id: a, effect: allow, what: [call, get], on: { tools: [x], prompts: [p] } }\n- { id: d, effect: deny, on: { tools: ['*'] } }",
+      says: undefined,
+    },
+    {
       name: 'a denial of the same group and scope',
       rules:
         "- { id: a, effect: allow, who: { groups: [g], scopes: [s] } }\n- { id: d, effect: deny, who: { groups: ['g*'] } }",
@@ -186,6 +204,25 @@ describe('policy test', () => {
   test('evaluates the rules also in audit mode', () => {
     const cases = 'cases: [{ action: call, tool: x, expect: deny }]\n';
     expect(run(cases, 'policy: { mode: audit, rules: [] }\n').code).toBe(0);
+  });
+
+  test('reads, reviews and applies 10,000 rules', () => {
+    const rule = (at: number) =>
+      at % 2 === 0
+        ? `    - { id: r${at}, effect: allow, who: { groups: [g${at % 50}] }, on: { tools: [t${at}] } }\n`
+        : `    - { id: r${at}, effect: deny, what: [call], on: { tools: ['*x${at}_*', 't${at}_*'] } }\n`;
+    const policy = `policy:\n  rules:\n${Array.from({ length: 10_000 }, (_, at) => rule(at)).join('')}`;
+    const { said, command: given } = command(policy);
+    expect(checkPolicy(given)).toBe(0);
+    expect(said).toContain('r9998: everybody of the group g48 may do anything, tools t9998.');
+    expect(said.filter((line) => line.startsWith('warning'))).toEqual([]);
+    const asking = 'principal: { subject: a, groups: [g48] }, backend: files, action: call';
+    const cases = `cases:
+  - { ${asking}, tool: t9998, expect: allow, rule: r9998 }
+  - { ${asking}, tool: t9996, expect: deny, rule: null }
+  - { ${asking}, tool: ax9999_b, expect: deny, rule: r9999 }
+`;
+    expect(testPolicy(given, { name: 'cases.yaml', text: cases })).toBe(0);
   });
 
   test('rejects an invalid file, with the line', () => {
