@@ -4,6 +4,8 @@ export class BoundedMap<T> {
   readonly #mayEvict: (value: T) => boolean;
   /** In order of use. */
   readonly #kept = new Map<string, T>();
+  /** The key that was used last: it need not be moved to the end again. */
+  #latest: string | undefined;
 
   constructor(most: number, mayEvict: (value: T) => boolean = () => true) {
     this.#most = most;
@@ -12,13 +14,15 @@ export class BoundedMap<T> {
 
   get(key: string): T | undefined {
     const found = this.#kept.get(key);
-    if (found === undefined) return undefined;
+    if (found === undefined || key === this.#latest) return found;
+    this.#latest = key;
     this.#kept.delete(key);
     this.#kept.set(key, found);
     return found;
   }
 
   set(key: string, value: T): void {
+    this.#latest = key;
     this.#kept.delete(key);
     this.#kept.set(key, value);
     for (const [oldest, held] of this.#kept) {

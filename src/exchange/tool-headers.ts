@@ -129,7 +129,8 @@ export class ToolHeaders<Upstream> {
 
 /** The local principal is the only one, so the backend is enough. */
 function keyOf({ backend, principal: { kind, key } }: ToolView<unknown>): string {
-  return kind === 'local' ? backend : JSON.stringify([backend, key]);
+  // A principal's key contains no line feed, so this is unambiguous.
+  return kind === 'local' ? backend : `${backend}\n${key}`;
 }
 
 function toolOf({ bytes, params }: Request): string | undefined {

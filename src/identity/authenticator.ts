@@ -153,6 +153,12 @@ export class Authenticator {
     return refused(failure, guard, credentials, asked);
   }
 
+  /** Whether some operation at the endpoint needs a scope. */
+  demandsScopes(path: string): boolean {
+    const guard = this.#guards.get(path);
+    return guard !== undefined && guard.kind !== 'open' && !guard.scopes.isEmpty;
+  }
+
   /** Checks the scopes of an operation. The failure names all scopes that it needs. */
   check(path: string, principal: Principal, credentials: Credentials, operation: ScopedOperation): Failure | undefined {
     const guard = this.#guards.get(path);

@@ -3,21 +3,42 @@
  * Of the query string, only the key parameter that the endpoint allows is read.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements
  */
+import { hash } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { PresentedCredentials } from './principal.ts';
 import type { GuardedSettings } from './settings.ts';
 
 /** The parts of a request that can hold credentials. Node's `IncomingMessage` fits. */
-export type Carrier = Pick<PresentedCredentials, 'rawHeaders' | 'url'>;
+export type Carrier = Pick<PresentedCredentials, 'rawHeaders' | 'url' | 'socket'>;
 
 /** Where a key may be, besides `Authorization`. */
 export type KeyPlaces = Pick<GuardedSettings, 'keyHeader' | 'keyQuery'>;
 
-export type Credential =
-  | { readonly kind: 'none' }
-  /** A token or a key. */
-  | { readonly kind: 'bearer'; readonly text: string }
-  | { readonly kind: 'key'; readonly text: string };
+export type Credential = { readonly kind: 'none' } | BearerCredential | { readonly kind: 'key'; readonly text: string };
+
+/** A token or a key. */
+export class BearerCredential {
+  readonly kind = 'bearer';
+  readonly text: string;
+  /** The whole header: the same header on the same connection is the same credential. */
+  readonly header: string;
+  #digest: string | undefined;
+
+  constructor(text: string, header: string) {
+    this.text = text;
+    this.header = header;
+  }
+
+  get digest(): string {
+    this.#digest ??= digestOf(this.text);
+    return this.#digest;
+  }
+}
+
+/** What a secret is looked up by: the time that a lookup takes says nothing about secrets that are nearly right. */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'base64');
+}
 
 const absent: Credential = { kind: 'none' };
 
@@ -26,7 +47,12 @@ const bearer = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const bearerScheme = /^bearer(?: |$)/i;
 const AUTHORIZATION = 'authorization';
 
-export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPlaces): Credential | Failure {
+/** `last` is the credential that the connection presented before; it is returned if it is presented again. */
+export function findCredential(
+  carrier: Carrier,
+  { keyHeader, keyQuery }: KeyPlaces,
+  last?: BearerCredential,
+): Credential | Failure {
   const { rawHeaders } = carrier;
   let authorization: string | undefined;
   let key: string | undefined;
@@ -35,9 +61,9 @@ export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPla
     const name = rawHeaders[at]!;
     if (isNamed(name, AUTHORIZATION)) {
       if (authorization !== undefined) return ambiguous('The Authorization header is repeated');
-      authorization = rawHeaders[at + 1]!.trim();
+      authorization = rawHeaders[at + 1]!;
       // Another scheme is for another recipient, usually a proxy on the way.
-      if (bearerScheme.test(authorization)) places += 1;
+      if (authorization === last?.header || bearerScheme.test(authorization.trim())) places += 1;
     } else if (keyHeader !== undefined && isNamed(name, keyHeader)) {
       if (key !== undefined) return ambiguous('The key header is repeated');
       key = rawHeaders[at + 1]!.trim();
@@ -53,10 +79,11 @@ export function findCredential(carrier: Carrier, { keyHeader, keyQuery }: KeyPla
   if (places > 1) return ambiguous();
   if (key !== undefined) return key === '' ? absent : { kind: 'key', text: key };
   if (places === 0 || authorization === undefined) return absent;
-  const text = bearer.exec(authorization)?.[1];
+  if (authorization === last?.header) return last;
+  const text = bearer.exec(authorization.trim())?.[1];
   return text === undefined
     ? new Failure('token_invalid', { message: 'The token is malformed' })
-    : { kind: 'bearer', text };
+    : new BearerCredential(text, authorization);
 }
 
 function isNamed(name: string, wanted: string): boolean {

@@ -2,7 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import { checkAudience } from './audience.ts';
 import type { EndpointAuth, GuardedAuth } from './auth-metadata.ts';
-import { type Carrier, findCredential } from './credentials.ts';
+import { type BearerCredential, type Carrier, type Credential, findCredential } from './credentials.ts';
 import { keyPrefix } from './key-file.ts';
 import type { Keys } from './keys.ts';
 import { localPrincipal, type Principal } from './principal.ts';
@@ -23,6 +23,11 @@ export interface IdentityParts {
 export class Identity {
   readonly #keys: Keys | undefined;
   readonly #tokens: TokenVerifiers | undefined;
+  /**
+   * The credential that each connection presented last, if it was accepted. It saves reading and hashing the same text
+   * again; whether the credential is still valid is looked up for every request.
+   */
+  readonly #last = new WeakMap<object, BearerCredential>();
 
   constructor({ keys, tokens }: IdentityParts) {
     this.#keys = keys;
@@ -32,18 +37,27 @@ export class Identity {
   /** Never throws or rejects. */
   identify(carrier: Carrier, guard: EndpointAuth): Identified {
     if (guard.kind === 'open') return anybody;
-    const credential = findCredential(carrier, guard);
+    const { socket } = carrier;
+    const last = socket && this.#last.get(socket);
+    const credential = findCredential(carrier, guard, last);
     if (credential instanceof Failure) return credential;
+    const found = this.#verify(credential, guard);
+    const isNew = credential !== last && credential.kind === 'bearer' && socket !== undefined;
+    if (isNew && !(found instanceof Failure || found instanceof Promise)) this.#last.set(socket, credential);
+    return found;
+  }
+
+  #verify(credential: Credential, guard: GuardedAuth): Identified {
     switch (credential.kind) {
       case 'none':
         return new Failure('credentials_missing');
       case 'key':
-        return this.#byKey(credential.text, guard);
+        return this.#byKey(credential.text, undefined, guard);
       case 'bearer':
         // Credentials that look like one of our keys are never sent to an issuer.
         return credential.text.startsWith(keyPrefix) || !guard.tokens
-          ? this.#byKey(credential.text, guard)
-          : this.#byToken(credential.text, guard);
+          ? this.#byKey(credential.text, credential.digest, guard)
+          : this.#byToken(credential, guard);
     }
   }
 
@@ -69,13 +83,13 @@ export class Identity {
     return this.#tokens?.tokenOf(principal);
   }
 
-  #byKey(text: string, guard: GuardedAuth): Principal | Failure {
-    return guard.keys && this.#keys !== undefined ? this.#keys.find(text) : new Failure('key_unknown');
+  #byKey(text: string, digest: string | undefined, guard: GuardedAuth): Principal | Failure {
+    return guard.keys && this.#keys !== undefined ? this.#keys.find(text, digest) : new Failure('key_unknown');
   }
 
-  #byToken(text: string, guard: GuardedAuth): Identified {
+  #byToken({ text, digest }: BearerCredential, guard: GuardedAuth): Identified {
     if (this.#tokens === undefined) return new Failure('token_invalid');
-    const verified = this.#tokens.verify(text);
+    const verified = this.#tokens.verify(text, digest);
     return verified instanceof Promise ? verified.then((outcome) => admit(outcome, guard)) : admit(verified, guard);
   }
 }

@@ -1,7 +1,8 @@
 /** Named keys and their file. */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { WallClock } from '../observe/ports.ts';
+import { digestOf } from './credentials.ts';
 import { hashSecret, type KeyFile, parseKey, readKeyFile } from './key-file.ts';
 import { identityLimits } from './limits.ts';
 import { keyPrincipal, type Principal } from './principal.ts';
@@ -44,23 +45,22 @@ export class Keys {
     });
   }
 
-  /** Ids are not secret and lead to the entry. The secret is compared in constant time. */
-  find(text: string): Principal | Failure {
-    const id = hash('sha256', text, 'base64');
-    const held = this.#book.right.get(id) ?? this.#check(text, id);
+  /** Ids are not secret and lead to the entry. The secret is compared in constant time. `digest` is that of the text. */
+  find(text: string, digest = digestOf(text)): Principal | Failure {
+    const held = this.#book.right.get(digest) ?? this.#check(text, digest);
     if (held === undefined) return new Failure('key_unknown');
     // Only a sender with the right secret learns that the key has expired.
     return this.#isOver(held.principal) ? new Failure('key_expired') : held.principal;
   }
 
-  #check(text: string, id: string): KnownKey | undefined {
+  #check(text: string, digest: string): KnownKey | undefined {
     const key = parseKey(text);
     if (key === undefined) return undefined;
     const { salt, byId, right } = this.#book;
     const held = byId.get(key.id);
     const isRight = timingSafeEqual(hashSecret(key.secret, salt), held?.hash ?? nobody);
     if (held === undefined || !isRight) return undefined;
-    right.set(id, held);
+    right.set(digest, held);
     return held;
   }
 

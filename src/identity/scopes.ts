@@ -10,10 +10,14 @@ import type { ScopeSettings } from './settings.ts';
 export class ScopeRules {
   readonly #settings: ScopeSettings;
   readonly #hierarchy: Hierarchy;
+  /** True where no operation needs a scope. */
+  readonly isEmpty: boolean;
 
   constructor(settings: ScopeSettings, hierarchy: Hierarchy) {
     this.#settings = settings;
     this.#hierarchy = hierarchy;
+    const { required, methods, tools } = settings;
+    this.isEmpty = [required, Object.keys(methods), Object.keys(tools)].every(({ length }) => length === 0);
   }
 
   needed({ method, tool }: ScopedOperation = {}): readonly string[] {

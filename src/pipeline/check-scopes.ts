@@ -10,7 +10,7 @@ import type { RequestContext } from './context.ts';
 export function demandScopes(context: RequestContext, messages: readonly (Message | Batch)[]): void {
   const { generation, endpoint, principal, credentials, connection } = context;
   const { authenticator } = generation;
-  if (connection?.via === 'sse' || principal.scopes === 'all') return;
+  if (connection?.via === 'sse' || principal.scopes === 'all' || !authenticator.demandsScopes(endpoint.path)) return;
   for (const message of messages) {
     const failure = authenticator.check(endpoint.path, principal, credentials, operationOf(message) ?? {});
     if (failure instanceof Failure) throw failure;
@@ -22,7 +22,7 @@ export function demandToolScopes(
   { generation: { authenticator }, endpoint, principal, credentials }: RequestContext,
   { names }: ResolvedTarget,
 ): void {
-  if (names === undefined || principal.scopes === 'all') return;
+  if (names === undefined || principal.scopes === 'all' || !authenticator.demandsScopes(endpoint.path)) return;
   for (const tool of names) {
     const failure = authenticator.check(endpoint.path, principal, credentials, { method: 'tools/call', tool });
     if (failure !== undefined) throw failure;

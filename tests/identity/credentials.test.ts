@@ -8,7 +8,8 @@ type Pairs = readonly (readonly [string, string])[];
 
 function found(headers: Pairs, url?: string, where: object = places): unknown {
   const credential = findCredential(carrying(headers, url), where);
-  return credential instanceof Failure ? credential.reason : credential;
+  if (credential instanceof Failure) return credential.reason;
+  return credential.kind === 'bearer' ? { kind: 'bearer', text: credential.text } : credential;
 }
 
 describe('credentials are found', () => {

@@ -5,6 +5,7 @@ import { type Identified, Identity } from '../../src/identity/identify.ts';
 import { addKey } from '../../src/identity/key-book.ts';
 import { writeKeyFile } from '../../src/identity/key-file.ts';
 import { Keys } from '../../src/identity/keys.ts';
+import { identityLimits } from '../../src/identity/limits.ts';
 import { TokenVerifiers } from '../../src/identity/tokens.ts';
 import { bearer, carrying, guarded, issuerSettings, issuerUrl, type Signer, signer, TestIssuer } from './support.ts';
 
@@ -12,6 +13,8 @@ let by: Signer;
 let issuer: TestIssuer;
 let identity: Identity;
 let key: string;
+/** What the key file says, and how often it changed. */
+let keyFile: { text: string; changes: number };
 
 beforeAll(async () => {
   by = await signer('one');
@@ -21,8 +24,10 @@ beforeEach(() => {
   const { time, outside, warn } = issuer;
   const made = addKey(undefined, { name: 'bob', scopes: [] }, { bytes: randomBytes, now: () => time.now() });
   key = made.key;
-  const file = { stamp: () => '1', read: () => writeKeyFile(made.file) };
+  keyFile = { text: writeKeyFile(made.file), changes: 0 };
+  const file = { stamp: () => String(keyFile.changes), read: () => keyFile.text };
   const keys = new Keys({ file, time, warn });
+  keys.watch();
   const opaque = issuerSettings({
     issuer: 'https://opaque.example',
     audienceCheckedByVerifier: true,
@@ -116,5 +121,43 @@ describe('the caller', () => {
     issuer.time.move(90_000);
     if (token instanceof Failure) throw token;
     expect(identity.stillGood(token)).toBe(false);
+  });
+});
+
+describe('a connection that presents the same header again', () => {
+  const socket = {};
+  const on = (text: string, more: readonly (readonly [string, string])[] = []) => ({
+    ...carrying([['Authorization', `Bearer ${text}`], ...more]),
+    socket,
+  });
+
+  test('is refused as soon as its key is revoked', () => {
+    for (let round = 0; round < 3; round += 1) expect(identity.identify(on(key), both)).toMatchObject({ key: bob });
+    const other = addKey(undefined, { name: 'eve', scopes: [] }, { bytes: randomBytes, now: () => issuer.time.now() });
+    keyFile = { text: writeKeyFile(other.file), changes: 1 };
+    issuer.time.move(identityLimits.keyFileMs);
+    expect(identity.identify(on(key), both)).toMatchObject({ reason: 'key_unknown' });
+    expect(identity.identify(on(other.key), both)).toMatchObject({ key: '["key","eve"]' });
+  });
+
+  test('is refused as soon as its token expires', async () => {
+    const token = await issuer.sign();
+    for (let round = 0; round < 3; round += 1) expect(await who(identity.identify(on(token), both))).toBe(alice);
+    issuer.time.move(3600 * 1000 + 30_000);
+    expect(await who(identity.identify(on(token), both))).toBe('token_expired');
+  });
+
+  test('is identified by what it presents now', async () => {
+    const token = await issuer.sign();
+    for (let round = 0; round < 3; round += 1) {
+      expect(await who(identity.identify(on(token), both))).toBe(alice);
+      expect(await who(identity.identify(on(key), both))).toBe(bob);
+      expect(await who(identity.identify({ ...carrying([]), socket }, both))).toBe('credentials_missing');
+      expect(await who(identity.identify(on(key, [['X-Access-Key', key]]), both))).toBe('credentials_ambiguous');
+      expect(await who(identity.identify(on(key, [['authorization', `Bearer ${key}`]]), both))).toBe(
+        'credentials_ambiguous',
+      );
+      expect(await who(identity.identify(on(key), tokensOnly))).toBe('key_unknown');
+    }
   });
 });
