@@ -17,7 +17,7 @@ import { measureIdle } from './workloads/idle.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
-const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'edges'];
+const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'edges'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

@@ -35,7 +35,8 @@ export const callTargets: readonly CallTarget[] = [
   { workload: 'call-merged', most: 1.1, contestant: 'merged endpoint' },
   { workload: 'identity', what: 'CPU, µs more', most: 10, contestant: 'token' },
   { workload: 'identity', what: 'CPU, µs more', most: 5, contestant: 'key' },
-  { workload: 'policy', most: 1.15, contestant: 'rules and audit' },
+  { workload: 'policy', most: 1.15, contestant: 'key, 100 rules and audit' },
+  { workload: 'usual', most: 1.15, contestant: 'key, 100 rules and audit' },
 ];
 
 interface SingleTarget {

@@ -7,7 +7,7 @@ import { askingForKeys, askingForTokens, askingNothing } from './identity.ts';
 import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './many.ts';
 import { mcpProxy } from './mcp-proxy.ts';
 import { bridge, passThrough } from './pass-through.ts';
-import { withNoRules, withRules } from './policy.ts';
+import { mergedAlone, usualDeployment, withKeyAndRules, withNoRules, withRules } from './policy.ts';
 
 export const contestants: readonly Contestant[] = [
   direct,
@@ -25,5 +25,8 @@ export const contestants: readonly Contestant[] = [
   askingForTokens,
   withNoRules,
   withRules,
+  withKeyAndRules,
+  mergedAlone,
+  usualDeployment,
   ...edges,
 ];

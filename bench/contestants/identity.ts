@@ -30,7 +30,7 @@ async function withoutIdentity(): Promise<Asked> {
   return { ...(await byToken()), identity: undefined };
 }
 
-async function byKey(): Promise<Asked> {
+export async function byKey(): Promise<Asked> {
   const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
   const file = join(directory, 'keys.json');
   const { key, file: keys } = addKey(undefined, { name: 'bench', scopes: [] }, { bytes: randomBytes, now: Date.now });

@@ -12,14 +12,18 @@ export const AMONG = 10;
 
 export const backendName = (index: number): string => `server-${index}`;
 
+function behind(count: number, nodeArgs: readonly string[]): Promise<Running> {
+  return behindOne(count, (servers) => serve({ mcpServers: servers }, 'mcp.json', nodeArgs));
+}
+
 /** One process is all of the backends: what they cost is not the question here. */
-async function behind(count: number, nodeArgs: readonly string[]): Promise<Running> {
+export async function behindOne(count: number, start: (servers: object) => ReturnType<typeof serve>): Promise<Running> {
   const backend = await startBackend();
   const entries = Array.from({ length: count }, (_, index) => [
     backendName(index),
     { url: new URL(`/cached/${index}`, backend.said).href },
   ]);
-  const gateway = await serve({ mcpServers: Object.fromEntries(entries) }, 'mcp.json', nodeArgs);
+  const gateway = await start(Object.fromEntries(entries));
   const { pid, spawnedAt, said } = gateway;
   const merged = (tool: string, connection: number) => `${backendName(connection % count)}__${tool}`;
   const place =

@@ -229,9 +229,17 @@ const guarded: readonly CallWorkload[] = [
   },
   {
     id: 'policy',
-    title: 'Small `tools/call`, 2026-07-28, decided by 1,000 rules and recorded',
+    title: 'Small `tools/call`, 2026-07-28, decided by rules and recorded',
     group: 'policy',
     target: 'modern',
+    connections: MANY,
+    ...small,
+  },
+  {
+    id: 'usual',
+    title: 'Small `tools/call`, 2026-07-28, the usual deployment: 10 merged backends, key, 100 rules, audit',
+    group: 'usual',
+    target: 'cached',
     connections: MANY,
     ...small,
   },
