@@ -43,14 +43,24 @@ function nameText(name: string | undefined): string {
   return `${member('name', name.slice(0, NAME_CHARACTERS))},"nameLength":${name.length}`;
 }
 
-/** The JSON of each principal, cached as long as the principal lives. */
-const principals = new WeakMap<AuditedPrincipal, string>();
+/** The part of a line that hardly ever differs between two records of one principal. */
+interface CallerText {
+  readonly generation: number;
+  readonly revision: string | undefined;
+  readonly endpoint: string;
+  readonly text: string;
+}
 
-function principalText(principal: AuditedPrincipal): string {
-  const known = principals.get(principal);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(principal);
-  principals.set(principal, text);
+/** The latest for each principal, cached as long as the principal lives. */
+const callers = new WeakMap<AuditedPrincipal, CallerText>();
+
+function callerText({ principal, generation, revision, endpoint }: AuditRecord): string {
+  const known = callers.get(principal);
+  if (known?.generation === generation && known.revision === revision && known.endpoint === endpoint) return known.text;
+  const who = `,"generation":${generation},"principal":${JSON.stringify(principal)}`;
+  // Joined, not added: the text is kept, and would otherwise be made of many small ones.
+  const text = [who, member('revision', revision), member('endpoint', endpoint)].join('');
+  callers.set(principal, { generation, revision, endpoint, text });
   return text;
 }
 
@@ -61,9 +71,7 @@ export function auditLine(record: AuditRecord): string {
     list('rules', record.rules) +
     list('wouldDeny', record.wouldDeny) +
     list('wouldAllow', record.wouldAllow) +
-    `,"generation":${record.generation},"principal":${principalText(record.principal)}` +
-    member('revision', record.revision) +
-    member('endpoint', record.endpoint) +
+    callerText(record) +
     member('address', record.address) +
     member('backend', record.backend) +
     member('action', record.action) +

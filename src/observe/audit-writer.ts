@@ -4,6 +4,7 @@
  */
 import type { Audit, AuditedPrincipal, AuditRecord } from './audit.ts';
 import { auditLine } from './audit-line.ts';
+import { LineBuffer } from './line-buffer.ts';
 
 /** The final destination of lines. `write` rejects if the lines were not written. */
 export interface AuditSink {
@@ -35,6 +36,7 @@ export class AuditWriter implements Audit {
   readonly #queueBytes: number;
   readonly #room: AuditRoom;
   #waiting: WaitingRecord[] = [];
+  readonly #lines = new LineBuffer(GATHER_BYTES);
   #bytes = 0;
   /** Reserved, and not written yet. */
   #reserved = 0;
@@ -63,7 +65,8 @@ export class AuditWriter implements Audit {
       this.#lose(1, 'full');
       return;
     }
-    this.#waiting.push({ line, principal: record.principal });
+    this.#lines.add(line);
+    this.#waiting.push({ bytes, principal: record.principal });
     this.#bytes += bytes;
     this.#writing ??= this.#drain();
     if (this.#bytes >= GATHER_BYTES) this.#hurry();
@@ -104,6 +107,7 @@ export class AuditWriter implements Audit {
     const left = this.#inFlight + this.#waiting.length;
     this.#inFlight = 0;
     this.#waiting = [];
+    this.#lines.take();
     this.#lose(left, 'full');
   }
 
@@ -115,15 +119,15 @@ export class AuditWriter implements Audit {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
       await this.#gathered();
-      const lines = this.#waiting.map(({ line }) => line);
+      this.#inFlight = this.#waiting.length;
+      const lines = this.#lines.take();
       const told = this.#unwritten;
       this.#waiting = [];
       this.#bytes = 0;
       this.#room.empty();
       const notice = told === 0 ? '' : `${JSON.stringify({ time: this.#time(), lost: told })}\n`;
-      this.#inFlight = lines.length;
       try {
-        await this.#options.sink.write(notice + lines.join(''));
+        await this.#options.sink.write(notice + lines);
         this.#unwritten -= told;
         this.#hasFailed = false;
       } catch (cause) {
@@ -162,7 +166,7 @@ const PRINCIPAL_PART = 1 / 8;
 const DENIED_PART = 3 / 4;
 
 interface WaitingRecord {
-  readonly line: string;
+  readonly bytes: number;
   readonly principal: AuditedPrincipal;
 }
 
@@ -205,9 +209,9 @@ class AuditRoom {
   #counted(waiting: readonly WaitingRecord[]): Map<string, number> {
     if (this.#own !== undefined) return this.#own;
     this.#own = new Map();
-    for (const { line, principal } of waiting) {
+    for (const { bytes, principal } of waiting) {
       const key = ownerOf(principal);
-      this.#own.set(key, (this.#own.get(key) ?? 0) + line.length);
+      this.#own.set(key, (this.#own.get(key) ?? 0) + bytes);
     }
     return this.#own;
   }

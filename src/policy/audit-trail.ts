@@ -102,21 +102,23 @@ export class AuditTrail implements DecisionTrail {
     return { began: clock.now(), time: timeOfDay() };
   }
 
-  end(
-    request: AuthorizationRequest,
-    ruling: Ruling,
-    { began, time }: Started,
-    end: Omit<Ended, 'durationMs'>,
-    reserved: boolean,
-  ): void {
+  end(request: AuthorizationRequest, ruling: Ruling, { began, time }: Started, end: Ended, reserved: boolean): void {
     const durationMs = Math.round((this.#options.clock.now() - began) * 1_000) / 1_000;
-    this.#write(request, ruling, time, end.decision === 'deny' ? end : { ...end, durationMs }, reserved);
+    this.#write(request, ruling, time, end, reserved, end.decision === 'deny' ? undefined : durationMs);
   }
 
-  #write(request: AuthorizationRequest, ruling: Ruling, time: number, end: Ended, reserved: boolean): void {
+  #write(
+    request: AuthorizationRequest,
+    ruling: Ruling,
+    time: number,
+    end: Ended,
+    reserved: boolean,
+    durationMs?: number,
+  ): void {
     const { isDemanded, audit } = this.#options;
     const { message, thing, backend } = request;
-    const given = argumentsIn(request);
+    const { parts } = end;
+    const given = this.#options.arguments && argumentsIn(request);
     const record: AuditRecord = {
       time: this.#written(time),
       decision: end.decision,
@@ -131,8 +133,11 @@ export class AuditTrail implements DecisionTrail {
       backend: backend === '' ? undefined : backend,
       action: request.row.action,
       name: thing?.name,
-      ...end.parts,
-      durationMs: end.durationMs,
+      names: parts?.names,
+      nameCount: parts?.nameCount,
+      deniedNames: parts?.deniedNames,
+      deniedCount: parts?.deniedCount,
+      durationMs,
       outcome: end.outcome,
       traceId: traceOf(message),
       arguments: given && this.#recorded(thing?.name, given),
@@ -158,7 +163,7 @@ export class AuditTrail implements DecisionTrail {
   }
 }
 
-type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome' | 'durationMs'> & {
+type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome'> & {
   readonly parts?: RecordedParts;
 };
 
@@ -229,7 +234,7 @@ export class AuditParts implements DecisionTrail {
       ...(this.#deniedCount > 0 && { deniedNames: this.#denied, deniedCount: this.#deniedCount }),
     };
     const outcome = decision === 'deny' ? 'denied' : ending.outcome;
-    const end: Omit<Ended, 'durationMs'> = { decision, reason: ending.reason, outcome, parts };
+    const end: Ended = { decision, reason: ending.reason, outcome, parts };
     this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
   }
 
