@@ -83,10 +83,10 @@ function authorizeIn(
   const own = resolved.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
-      ? named && { ...named, name: own }
+      ? named && { kind: named.kind, name: own }
       : nameResolver.thing(endpoint, named.kind, { backend, name: own }, readerOf(services, context));
   const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
-    const asked = { ...asAuthorizationRequest(context, row, backend, found), endpoint };
+    const asked = asAuthorizationRequest(context, row, backend, found, endpoint);
     if (found === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
     return annotationsOf(lists, backend, own, readerOf(services, context)).then((annotations) =>
       authorizer.ask({ ...asked, annotations: () => annotations }),
@@ -125,10 +125,11 @@ export function authorizeOneWay(
 
 /** The request, in the form that policy decides about. */
 export function asAuthorizationRequest(
-  { principal, endpoint, client, request }: RequestContext,
+  { principal, client, request, endpoint: own }: RequestContext,
   row: MethodRow,
   backend: string,
   thing?: Thing,
+  endpoint: Endpoint = own,
 ): AuthorizationRequest {
   return { principal, endpoint, row, backend, revision: client.revision, message: request, thing };
 }

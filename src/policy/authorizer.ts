@@ -97,12 +97,12 @@ export class Authorizer {
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
     const recorded = records?.allowed(request, ruling);
-    if (admission === undefined && recorded === undefined) return { permit: verdict, authorizer: this };
+    if (admission === undefined) return { permit: verdict, authorizer: this, over: recorded };
     return {
       permit: verdict,
       authorizer: this,
       over: (ending) => {
-        admission?.release();
+        admission.release();
         recorded?.(ending);
       },
     };

@@ -68,19 +68,30 @@ export function principalFacts(principal: Principal, groupsClaim: string): Reado
  * reads are ignored.
  */
 export function areConfusable({ paths, names }: ArgumentsRead, values: unknown): boolean {
-  const search = new Search(names);
-  return paths.some((path) => isConfusableOn(path, values, search));
+  let search: Search | undefined;
+  for (const path of paths) {
+    const found = valueOn(path, values);
+    if (found === confusable) return true;
+    // Most conditions read text: only objects have names inside.
+    if (!path.whole || typeof found !== 'object' || found === null) continue;
+    search ??= new Search(names);
+    if (search.finds(found, 0)) return true;
+  }
+  return false;
 }
 
-function isConfusableOn({ steps, whole }: ArgumentPath, values: unknown, search: Search): boolean {
+const confusable = Symbol('confusable');
+
+/** The value at the path, undefined if there is none, or `confusable` if a name on the path is. */
+function valueOn({ steps }: ArgumentPath, values: unknown): unknown {
   let value = values;
   for (const step of steps) {
     if (typeof step === 'number') value = Array.isArray(value) ? value[step] : undefined;
-    else if (!isObject(value)) return false;
-    else if (hasOther(value, step)) return true;
+    else if (!isObject(value)) return undefined;
+    else if (hasOther(value, step)) return confusable;
     else value = Object.hasOwn(value, step) ? value[step] : undefined;
   }
-  return whole && search.finds(value, 0);
+  return value;
 }
 
 class Search {

@@ -58,9 +58,17 @@ export function foldedNamesOf(object: object): FoldedNames {
   return names;
 }
 
+/** Up to this many names are compared one by one, which is cheaper than folding and caching all of them. */
+const FEW_NAMES = 8;
+
 /** Whether the object has a different member that a case-insensitive reader may take for the one with this name. */
 export function hasOther(object: object, name: string): boolean {
-  const names = foldedNamesOf(object);
+  const all = Object.keys(object);
   const fold = folded(name);
+  if (all.length <= FEW_NAMES) {
+    // Folding never makes a name shorter.
+    return all.some((other) => other !== name && other.length <= fold.length && folded(other) === fold);
+  }
+  const names = foldedNamesOf(object);
   return names.has(fold) && names.get(fold) !== name;
 }

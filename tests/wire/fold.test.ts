@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { folded, foldsOf, takenFor } from '../../src/wire/fold.ts';
+import { folded, foldsOf, hasOther, takenFor } from '../../src/wire/fold.ts';
 import { nameAt, wordAt } from '../../src/wire/values.ts';
 import { vocabulary } from '../../src/wire/vocabulary.ts';
 
@@ -95,4 +95,19 @@ describe('the words of the protocol', () => {
     expect(nameAt(name, 0, name.byteLength)).toBe('com.example/unknown');
     expect(wordAt(name, 0, name.byteLength)).toBeUndefined();
   });
+});
+
+const many = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`filler_${at}`, at]));
+
+test.each([
+  { members: { path: 1 }, name: 'path', other: false },
+  { members: { Path: 1 }, name: 'path', other: true },
+  { members: { path: 1, PATH: 2 }, name: 'path', other: true },
+  { members: { paths: 1, pat: 2 }, name: 'path', other: false },
+  { members: { 'ta\u017fK': 1 }, name: 'task', other: true },
+  { members: { 'stra\u00dfe': 1 }, name: 'strasse', other: true },
+  { members: {}, name: 'path', other: false },
+])('among few or many members $members, another is taken for $name: $other', ({ members, name, other }) => {
+  expect(hasOther(members, name)).toBe(other);
+  expect(hasOther({ ...many, ...members }, name)).toBe(other);
 });
