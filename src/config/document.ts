@@ -32,8 +32,8 @@ export interface Complaint {
 /** Far deeper than any setting is nested. */
 const deepest = 64;
 /**
- * Values that aliases may add: a few lines can expand to billions. Values that the file spells out are not counted, since
- * the size of the file bounds them.
+ * Values that aliases may add: a few lines can expand to billions. Values that the file spells out are not counted: the
+ * size of the file bounds them.
  */
 const mostAliased = 500_000;
 

@@ -45,7 +45,7 @@ export class Keys {
     });
   }
 
-  /** Ids are not secret and lead to the entry. The secret is compared in constant time. `digest` is that of the text. */
+  /** Ids are not secret and lead to the entry. The secret is compared in constant time. `digest` is the text's. */
   find(text: string, digest = digestOf(text)): Principal | Failure {
     const held = this.#book.right.get(digest) ?? this.#check(text, digest);
     if (held === undefined) return new Failure('key_unknown');

@@ -14,7 +14,7 @@ const targetLists = [
 ] as const;
 type TargetList = (typeof targetLists)[number]['list'];
 
-interface Denial {
+interface PlainDenial {
   readonly rule: Rule;
   /** Its position among the denials of the file. */
   readonly order: number;
@@ -22,14 +22,14 @@ interface Denial {
 
 /** The denials that have a pattern in one list. */
 interface ListedDenials {
-  readonly byText: ReadonlyMap<string, readonly Denial[]>;
-  readonly index: NameIndex<Denial>;
+  readonly byText: ReadonlyMap<string, readonly PlainDenial[]>;
+  readonly index: NameIndex<PlainDenial>;
 }
 
 /** Rules that deny all that they match. Indexed by name: comparing each rule with each takes minutes for thousands. */
 export class PlainDenials {
   /** Denials that name no target. */
-  readonly #unnamed: readonly Denial[];
+  readonly #unnamed: readonly PlainDenial[];
   readonly #listed: ReadonlyMap<TargetList, ListedDenials>;
 
   constructor(rules: readonly Rule[]) {
@@ -40,7 +40,7 @@ export class PlainDenials {
 
   /** The first of the other rules that denies everything that this one matches. */
   covering(rule: Rule): Rule | undefined {
-    let first: Denial | undefined;
+    let first: PlainDenial | undefined;
     for (const denial of this.#candidates(rule)) {
       if (first !== undefined && denial.order >= first.order) continue;
       if (denial.rule.id !== rule.id && covers(denial.rule, rule)) first = denial;
@@ -49,7 +49,7 @@ export class PlainDenials {
   }
 
   /** A denial that covers the rule covers its first target. */
-  #candidates({ on }: Rule): readonly Denial[] {
+  #candidates({ on }: Rule): readonly PlainDenial[] {
     const found = [...this.#unnamed];
     const target = firstTarget(on);
     const listed = target && this.#listed.get(target.list);
@@ -63,9 +63,9 @@ export class PlainDenials {
   }
 }
 
-function listedIn(denials: readonly Denial[], list: TargetList, style: GlobStyle): ListedDenials {
-  const byText = new Map<string, Denial[]>();
-  const patterns: IndexedPattern<Denial>[] = [];
+function listedIn(denials: readonly PlainDenial[], list: TargetList, style: GlobStyle): ListedDenials {
+  const byText = new Map<string, PlainDenial[]>();
+  const patterns: IndexedPattern<PlainDenial>[] = [];
   for (const denial of denials) {
     for (const text of denial.rule.on[list] ?? []) {
       push(byText, text, denial);
