@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { buildPrograms, programPath } from './build.ts';
 import { serve } from './contestants/bascule.ts';
 import { Connection } from './load/connection.ts';
+import { allReady } from './load/ready.ts';
 import { legacyRequest, legacyRevision } from './load/requests.ts';
 import { openSession } from './load/session.ts';
 import { median } from './stats.ts';
@@ -18,11 +19,9 @@ const TOOLS = SERVERS * 5;
 /** Each server is as much slower than the one before. */
 const STEP_MS = 25;
 const SESSIONS = 5;
-const READY_MS = 120_000;
 const MOST = 1.5;
 
 const delayOf = (at: number) => (at + 1) * STEP_MS;
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** How long the slowest server takes by itself, once it has been initialized. */
 async function withoutGateway(): Promise<number> {
@@ -39,19 +38,6 @@ async function withoutGateway(): Promise<number> {
   for (let n = 0; n < SESSIONS; n++) took.push(await ask({ method: 'tools/list' }));
   server.kill();
   return median(took);
-}
-
-async function allReady(origin: URL): Promise<void> {
-  const until = Date.now() + READY_MS;
-  for (;;) {
-    const { backends } = (await (await fetch(new URL('/readyz', origin))).json()) as {
-      backends: Record<string, object>;
-    };
-    const ready = Object.values(backends).filter((backend) => 'state' in backend && backend.state === 'ready');
-    if (ready.length === SERVERS) return;
-    if (Date.now() > until) throw new Error(`${ready.length} of ${SERVERS} servers are ready`);
-    await pause(200);
-  }
 }
 
 /** All pages of one new session. */
@@ -88,7 +74,7 @@ async function main(): Promise<number> {
   const gateway = await serve({ mcpServers }, 'mcp.json', []);
   try {
     const url = new URL('/mcp', gateway.said);
-    await allReady(url);
+    await allReady(url, SERVERS);
     const took: number[] = [];
     for (let n = 0; n < SESSIONS; n++) took.push(await firstList(url));
     const [first = Number.NaN] = took;

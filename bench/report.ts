@@ -10,7 +10,7 @@ const range = ({ median, least, most }: Spread, places: number) =>
 const grouped = (value: number) => Math.round(value).toLocaleString('en-US');
 const micros = (value: number) => (value < 1000 ? digits(value, 1) : grouped(value));
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((cells) => (cells[column] ?? '').length)),
   );

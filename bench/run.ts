@@ -9,6 +9,7 @@ import { buildPrograms, resultsDirectory } from './build.ts';
 import { contestants } from './contestants/all.ts';
 import type { Contestant, Group, Target } from './contestants/contestant.ts';
 import { type Options, readOptions, usage } from './options.ts';
+import { runToEnd } from './process.ts';
 import { writeReport } from './report.ts';
 import type { Absent, CallResult, IdleRow, Results } from './results.ts';
 import { judge } from './targets.ts';
@@ -123,11 +124,4 @@ async function main(): Promise<number> {
   return outcomes.includes('too busy') ? 2 : 0;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    say(`\nTHE BENCH FAILED\n${error instanceof Error ? error.message : String(error)}`);
-    process.exit(1);
-  },
-);
+runToEnd(main);

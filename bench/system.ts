@@ -1,5 +1,5 @@
 /** What the system knows of a process. Linux only: https://man7.org/linux/man-pages/man5/proc.5.html */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process that used less than this in one interval has nothing left to do but its idle timers. */
@@ -76,6 +76,17 @@ export interface Memory {
 export function memoryOf(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return { resident: kilobytes(text, 'Rss'), anonymous: kilobytes(text, 'Anonymous') };
+}
+
+/** The most that it has had resident since the last `forgetPeak`, in kilobytes. */
+export function peakOf(pid: number): number {
+  const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  if (line === null) throw new Error('its status has no VmHWM');
+  return Number(line[1]);
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 function kilobytes(rollup: string, name: string): number {

@@ -1,6 +1,6 @@
 /** Many backends behind one address: the gateway, and what it is held against. */
 import { programPath } from '../build.ts';
-import { launch } from '../process.ts';
+import { type Launched, launch } from '../process.ts';
 import { missing, serve } from './bascule.ts';
 import type { Contestant, Running, StartOptions } from './contestant.ts';
 import { ownUrl, startBackend } from './direct.ts';
@@ -12,18 +12,28 @@ export const AMONG = 10;
 
 export const backendName = (index: number): string => `server-${index}`;
 
-function behind(count: number, nodeArgs: readonly string[]): Promise<Running> {
-  return behindOne(count, (servers) => serve({ mcpServers: servers }, 'mcp.json', nodeArgs));
+/** Backends whose lists stay fresh, with 200 tools each. */
+export const cachedPaths = (count: number): string[] => Array.from({ length: count }, (_, index) => `/cached/${index}`);
+
+/** One process is all of the backends, each at a path of its own. */
+export function serversOf(backend: Launched, paths: readonly string[]): object {
+  return Object.fromEntries(
+    paths.map((path, index) => [backendName(index), { url: new URL(path, backend.said).href }]),
+  );
 }
 
-/** One process is all of the backends: what they cost is not the question here. */
-export async function behindOne(count: number, start: (servers: object) => ReturnType<typeof serve>): Promise<Running> {
+export function behind(paths: readonly string[], nodeArgs: readonly string[]): Promise<Running> {
+  return behindOne(paths, (servers) => serve({ mcpServers: servers }, 'mcp.json', nodeArgs));
+}
+
+/** What backends cost is not the question here: they are one process. */
+export async function behindOne(
+  paths: readonly string[],
+  start: (servers: object) => ReturnType<typeof serve>,
+): Promise<Running> {
+  const count = paths.length;
   const backend = await startBackend();
-  const entries = Array.from({ length: count }, (_, index) => [
-    backendName(index),
-    { url: new URL(`/cached/${index}`, backend.said).href },
-  ]);
-  const gateway = await start(Object.fromEntries(entries));
+  const gateway = await start(serversOf(backend, paths));
   const { pid, spawnedAt, said } = gateway;
   const merged = (tool: string, connection: number) => `${backendName(connection % count)}__${tool}`;
   const place =
@@ -39,7 +49,7 @@ export async function behindOne(count: number, start: (servers: object) => Retur
 
 const gatewayOf = (count: number) => ({
   missing,
-  start: ({ nodeArgs }: StartOptions) => behind(count, nodeArgs),
+  start: ({ nodeArgs }: StartOptions) => behind(cachedPaths(count), nodeArgs),
 });
 
 export const basculeLists: Contestant = { name: 'bascule', group: 'lists', ...gatewayOf(BACKENDS) };
@@ -52,7 +62,7 @@ export const fromMemory: Contestant = {
   isFloor: true,
   missing,
   async start({ nodeArgs }) {
-    const source = await behind(BACKENDS, []);
+    const source = await behind(cachedPaths(BACKENDS), []);
     const args = [...nodeArgs, programPath('from-memory'), source.at('cached').url.href];
     const { pid, spawnedAt, said, stop } = await launch({ name: 'the memory', args, ready: ownUrl });
     return {

@@ -9,14 +9,14 @@ import { toolNames } from '../programs/payloads.ts';
 import { missing, overHttpWith, serve } from './bascule.ts';
 import type { Contestant, Place, Running, StartOptions } from './contestant.ts';
 import { byKey } from './identity.ts';
-import { behindOne } from './many.ts';
+import { behindOne, cachedPaths } from './many.ts';
 
 const MANY_RULES = 1_000;
 const USUAL_RULES = 100;
 const USUAL_BACKENDS = 10;
 
 /** What large policies are made of: most rules name a tool of somebody, some are patterns, some look at arguments. */
-function makeRules(count: number, tool: string): object[] {
+export function makeRules(count: number, tool: string): object[] {
   const own = [
     { id: 'use', effect: 'allow', what: ['call'], on: { tools: [tool] } },
     {
@@ -92,7 +92,9 @@ function andThen(running: Running, clean: () => Promise<void>): Running {
 }
 
 function merged(settings: object, { nodeArgs }: StartOptions): Promise<Running> {
-  return behindOne(USUAL_BACKENDS, (servers) => serve({ backends: servers, ...settings }, 'bascule.yaml', nodeArgs));
+  return behindOne(cachedPaths(USUAL_BACKENDS), (servers) =>
+    serve({ backends: servers, ...settings }, 'bascule.yaml', nodeArgs),
+  );
 }
 
 const common = { group: 'policy', missing } as const;

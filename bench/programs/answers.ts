@@ -2,16 +2,22 @@
  * The server behind every contestant, without its transport. Results are made once, as bytes, so that what the bench
  * measures is the gateway.
  */
-import { makeEcho, makeRecords, makeReport, makeTools, toolNames } from './payloads.ts';
+import { makeEcho, makeRecords, makeReport, makeTools, TOOLS, toolNames } from './payloads.ts';
 
 export type Era = 'modern' | 'legacy';
+
+interface CallArguments {
+  readonly text?: string;
+  /** How long a report is wanted. */
+  readonly bytes?: number;
+}
 
 export interface Incoming {
   readonly id?: string | number;
   readonly method?: string;
   readonly params?: {
     readonly name?: string;
-    readonly arguments?: { readonly text?: string };
+    readonly arguments?: CallArguments;
     readonly protocolVersion?: string;
   };
 }
@@ -39,11 +45,13 @@ const modernMembers = {
 export class Answers {
   readonly #era: Era;
   readonly #listTtlMs: number;
+  readonly #tools: number;
   readonly #made = new Map<string, Buffer>();
 
-  constructor(era: Era, listTtlMs = NEVER_FRESH_MS) {
+  constructor(era: Era, listTtlMs = NEVER_FRESH_MS, tools = TOOLS) {
     this.#era = era;
     this.#listTtlMs = listTtlMs;
+    this.#tools = tools;
   }
 
   answer(request: Incoming): Outgoing {
@@ -56,9 +64,9 @@ export class Answers {
   #resultOf({ method = '', params = {} }: Incoming): Buffer | undefined {
     switch (method) {
       case 'tools/call':
-        return this.#called(params.name, params.arguments?.text ?? '');
+        return this.#called(params.name, params.arguments);
       case 'tools/list':
-        return this.#once(method, () => this.#result({ tools: makeTools() }, cacheHints(this.#listTtlMs)));
+        return this.#once(method, () => this.#result({ tools: makeTools(this.#tools) }, cacheHints(this.#listTtlMs)));
       case 'server/discover':
         if (this.#era === 'legacy') return undefined;
         return this.#result({ supportedVersions: ['2026-07-28'], capabilities }, cacheHints(LONG_FRESH_MS));
@@ -72,9 +80,9 @@ export class Answers {
     }
   }
 
-  #called(name: string | undefined, text: string): Buffer | undefined {
+  #called(name: string | undefined, { text = '', bytes }: CallArguments = {}): Buffer | undefined {
     if (name === toolNames.echo) return this.#result(makeEcho(text));
-    if (name === toolNames.report) return this.#once(name, () => this.#result(makeReport()));
+    if (name === toolNames.report) return this.#once(`${name} ${bytes}`, () => this.#result(makeReport(bytes)));
     return name === toolNames.records ? this.#once(name, () => this.#result(makeRecords())) : undefined;
   }
 

@@ -1,6 +1,7 @@
 /**
  * The backends over HTTP: `/modern` without sessions, `/legacy` with sessions and JSON answers, `/legacy-sse` with SSE
- * ones. `/cached/<n>` are as many modern ones as anybody wants, whose lists stay fresh.
+ * ones. `/cached/<n>` are as many modern ones as anybody wants, whose lists stay fresh; `/cached/<n>/<tools>` are such
+ * with so many tools.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,12 +9,21 @@ import { Answers, type Incoming, LONG_FRESH_MS } from './answers.ts';
 import { gather, openStream, serve } from './server.ts';
 
 const modern = new Answers('modern');
-const cached = new Answers('modern', LONG_FRESH_MS);
+/** By how many tools they have; undefined stands for the usual number. */
+const cached = new Map<number | undefined, Answers>();
 const legacy = new Answers('legacy');
 const sessions = new Set<string>();
 let streams = 0;
 
 const isCached = ({ url = '' }: IncomingMessage) => url.startsWith('/cached/');
+
+function cachedAnswers({ url = '' }: IncomingMessage): Answers {
+  const [, , , tools] = url.split('/');
+  const count = tools === undefined ? undefined : Number(tools);
+  const answers = cached.get(count) ?? new Answers('modern', LONG_FRESH_MS, count);
+  cached.set(count, answers);
+  return answers;
+}
 
 const json = { 'content-type': 'application/json' };
 
@@ -82,7 +92,7 @@ function onPost(request: IncomingMessage, response: ServerResponse): void {
   gather(request, (body) => {
     const message = JSON.parse(body.toString()) as Incoming;
     if (request.url === '/modern') onModern(modern, message, response);
-    else if (isCached(request)) onModern(cached, message, response);
+    else if (isCached(request)) onModern(cachedAnswers(request), message, response);
     else onLegacy(message, request, response);
   });
 }

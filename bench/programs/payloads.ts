@@ -13,7 +13,7 @@ export interface CallResult {
 }
 
 /** As many as a handful of real servers have together. */
-const TOOLS = 200;
+export const TOOLS = 200;
 const MiB = 1024 * 1024;
 
 const verbs = ['search', 'read', 'create', 'update', 'archive', 'export', 'compare', 'summarise'] as const;
@@ -23,13 +23,13 @@ const at = <T>(list: readonly T[], index: number): T => list[index % list.length
 
 export const toolNames = { echo: 'echo', report: 'report', records: 'records' } as const;
 
-export function makeTools(): Tool[] {
+export function makeTools(count = TOOLS): Tool[] {
   const own = [
     makeTool(toolNames.echo, 'Answers with the text that it was given.'),
-    makeTool(toolNames.report, 'A report of 1 MiB of text.'),
+    makeTool(toolNames.report, 'A report of 1 MiB of text, or of as many bytes as it is asked for.'),
     makeTool(toolNames.records, 'Records of 1 MiB, as structured content.'),
   ];
-  const others = Array.from({ length: TOOLS - own.length }, (_, index) => {
+  const others = Array.from({ length: Math.max(0, count - own.length) }, (_, index) => {
     const verb = at(verbs, index);
     const noun = at(nouns, Math.floor(index / verbs.length));
     return makeTool(
@@ -37,7 +37,7 @@ export function makeTools(): Tool[] {
       `Use this to ${verb} one ${noun} by its key.\nPass "dry_run" to see what would happen; the answer names each ${noun} that was touched.`,
     );
   });
-  return [...own, ...others];
+  return [...own, ...others].slice(0, count);
 }
 
 function makeTool(name: string, description: string): Tool {
@@ -61,10 +61,10 @@ export function makeEcho(text: string): CallResult {
   return { content: [{ type: 'text', text: `You said: ${text}` }] };
 }
 
-/** Text as tools return it: lines, with quotes and characters outside ASCII here and there. 1 MiB as JSON. */
-export function makeReport(): CallResult {
+/** Text as tools return it: lines, with quotes and characters outside ASCII here and there. So long as JSON. */
+export function makeReport(length = MiB): CallResult {
   const lines: string[] = [];
-  for (let index = 0, bytes = 0; bytes < MiB; index += 1) {
+  for (let index = 0, bytes = 0; bytes < length; index += 1) {
     const noun = at(nouns, index);
     const line =
       index % 7 === 0

@@ -10,6 +10,7 @@ import {
   makeRecords,
   makeReport,
   makeTools,
+  TOOLS,
   type Tool,
   toolNames,
 } from '../programs/payloads.ts';
@@ -38,7 +39,7 @@ export interface CallWorkload {
 /** What a connection asks, in turn, over and over. */
 export type Asking = (connection: number) => readonly Question[];
 
-function echo({ toolName = (tool) => tool }: Place, connection: number): Question {
+export function echo({ toolName = (tool) => tool }: Place, connection: number): Question {
   const text = `this is connection ${connection}, with a "quote" and some words to make it a sentence`;
   const call = { method: 'tools/call', name: toolName(toolNames.echo, connection), arguments: { text } };
   return { call, expected: { ...makeEcho(text) } };
@@ -58,16 +59,17 @@ function list(): Asking {
   return () => [question];
 }
 
-/** The tools of all backends, each under the name that tells where it is from. */
-function mergedTools(): Tool[] {
-  return Array.from({ length: BACKENDS }, (_, index) =>
-    makeTools().map((tool) => ({ ...tool, name: `${backendName(index)}__${tool.name}` })),
-  ).flat();
+/** The tools of all backends, so many of each, each under the name that tells where it is from. */
+export function mergedTools(counts: readonly number[]): Tool[] {
+  return counts.flatMap((count, index) =>
+    makeTools(count).map((tool) => ({ ...tool, name: `${backendName(index)}__${tool.name}` })),
+  );
 }
 
 function pages(count: number): (place: Place) => Promise<Asking> {
   return async ({ url }) => {
-    const read = (await readPages(url, mergedTools())).slice(0, count);
+    const all = mergedTools(Array.from({ length: BACKENDS }, () => TOOLS));
+    const read = (await readPages(url, all)).slice(0, count);
     return () => read;
   };
 }

@@ -17,7 +17,7 @@ const PASSES = 2;
 /** Sessions that are being opened at once. */
 const OPENERS = 8;
 
-interface IdleSession {
+export interface IdleSession {
   readonly id: string;
   readonly stream: IdleStream;
 }
@@ -30,9 +30,13 @@ function growth(from: Reading, to: Reading): number {
   return (to.anonymous - from.anonymous) / (to.sessions - from.sessions);
 }
 
+/** For the process whose memory is read. */
+export function collectingOnSignal(): string[] {
+  return ['--expose-gc', '--import', pathToFileURL(programPath('gc-on-signal')).href];
+}
+
 export async function measureIdle(contestant: Contestant, sessions: number): Promise<IdleRow> {
-  const nodeArgs = ['--expose-gc', '--import', pathToFileURL(programPath('gc-on-signal')).href];
-  const running = await contestant.start({ targets: ['legacy'], nodeArgs, shared: true });
+  const running = await contestant.start({ targets: ['legacy'], nodeArgs: collectingOnSignal(), shared: true });
   const opened: IdleSession[] = [];
   try {
     const place = running.at('legacy');
@@ -61,7 +65,7 @@ export async function measureIdle(contestant: Contestant, sessions: number): Pro
   }
 }
 
-async function openSessions(url: URL, count: number, opened: IdleSession[]): Promise<void> {
+export async function openSessions(url: URL, count: number, opened: IdleSession[]): Promise<void> {
   let left = count;
   await Promise.all(
     Array.from({ length: OPENERS }, async () => {
@@ -80,7 +84,7 @@ async function openSessions(url: URL, count: number, opened: IdleSession[]): Pro
 }
 
 /** After a garbage collection: what is held, not what has merely not been thrown away yet. */
-async function readMemory(pid: number): Promise<Memory> {
+export async function readMemory(pid: number): Promise<Memory> {
   await settle(pid);
   for (let pass = 0; pass < PASSES; pass += 1) {
     process.kill(pid, 'SIGUSR2');
@@ -96,7 +100,7 @@ async function streamsBehind({ backendStats }: Place): Promise<number | undefine
 }
 
 /** Memory that was saved by dropping sessions does not count. */
-async function checkAlive(url: URL, opened: readonly IdleSession[]): Promise<void> {
+export async function checkAlive(url: URL, opened: readonly IdleSession[]): Promise<void> {
   const closed = opened.filter(({ stream }) => !stream.isOpen).length;
   if (closed > 0) throw new Error(`${closed} of ${opened.length} streams were closed`);
   const connection = await Connection.open(url);

@@ -17,31 +17,27 @@ export interface Entrant {
   readonly running: Running;
 }
 
-interface Turn {
-  readonly contestant: Contestant;
+export interface Turn {
+  readonly workload: Pick<CallWorkload, 'warmCalls' | 'roundCalls'>;
   readonly samples: Sample[];
   go(calls: number): Promise<Sample>;
 }
 
-type Sizes = Pick<Options, 'rounds' | 'share'>;
+interface ContestantTurn extends Turn {
+  readonly contestant: Contestant;
+}
+
+export type Sizes = Pick<Options, 'rounds' | 'share'>;
 
 export async function takeTurns(
   workload: CallWorkload,
   entrants: readonly Entrant[],
-  { rounds, share }: Sizes,
+  sizes: Sizes,
 ): Promise<CallResult> {
   const { id, title, group, connections } = workload;
-  const turns: Turn[] = [];
+  const turns: ContestantTurn[] = [];
   for (const entrant of entrants) turns.push(await prepare(workload, entrant));
-  for (const turn of turns) await turn.go(Math.ceil(workload.warmCalls * share));
-  const foreign = new ForeignLoad();
-  for (let round = 0; round < rounds; round += 1) {
-    // Forth and back: whoever always came second would pay for what the first one left behind.
-    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
-      turn.samples.push(await turn.go(Math.ceil(workload.roundCalls * share)));
-    }
-  }
-  const foreignCores = foreign.cores();
+  const foreignCores = await alternate(turns, sizes);
   const floor = turns.find((turn) => turn.contestant.isFloor);
   return {
     workload: id,
@@ -54,7 +50,20 @@ export async function takeTurns(
   };
 }
 
-async function prepare(workload: CallWorkload, { contestant, running }: Entrant): Promise<Turn> {
+/** After a warm-up of each; gives how many cores others used meanwhile. */
+export async function alternate(turns: readonly Turn[], { rounds, share }: Sizes): Promise<number> {
+  for (const { workload, go } of turns) await go(Math.ceil(workload.warmCalls * share));
+  const foreign = new ForeignLoad();
+  for (let round = 0; round < rounds; round += 1) {
+    // Forth and back: whoever always came second would pay for what the first one left behind.
+    for (const { workload, samples, go } of round % 2 === 0 ? turns : turns.toReversed()) {
+      samples.push(await go(Math.ceil(workload.roundCalls * share)));
+    }
+  }
+  return foreign.cores();
+}
+
+export async function prepare(workload: CallWorkload, { contestant, running }: Entrant): Promise<ContestantTurn> {
   const place = running.at(workload.target);
   const named = (cause: unknown) => {
     const text = cause instanceof Error ? cause.message : String(cause);
@@ -67,7 +76,7 @@ async function prepare(workload: CallWorkload, { contestant, running }: Entrant)
       runRound(load, watched, calls).catch((cause: unknown) => {
         throw named(cause);
       });
-    return { contestant, samples: [], go };
+    return { workload, contestant, samples: [], go };
   } catch (cause) {
     throw named(cause);
   }
@@ -101,7 +110,7 @@ async function newSession(url: URL): Promise<string> {
   }
 }
 
-function rowOf({ contestant, samples }: Turn, floor: Turn | undefined): CallRow {
+function rowOf({ contestant, samples }: ContestantTurn, floor: Turn | undefined): CallRow {
   const cpu = samples.map((sample) => sample.gatewayCpu);
   const least = floor?.samples.map((sample) => sample.gatewayCpu);
   return {
