@@ -13,6 +13,7 @@ import type { BackendNotes } from './channel.ts';
 import type { TimerClock } from './deadlines.ts';
 import { FloodBudget } from './flood-meter.ts';
 import { HttpChannel, ONE_WAY_MS } from './http/channel.ts';
+import { httpContext } from './http/context.ts';
 import { type CallPools, HTTP_HANDSHAKES, HTTP_QUEUE, HttpPools } from './http/pool.ts';
 import { presentedPools } from './http/presented.ts';
 import { SseChannel } from './http/sse-channel.ts';
@@ -170,10 +171,11 @@ function httpConnector(
   const told = (via: string) => behind.heard(via);
   const shared = { url, pools, headers, flood, clock, notes, told };
   const channelLimits = { ...limits, oneWayMs: ONE_WAY_MS };
+  const modern = httpContext({ ...shared, resumable: false, limits: channelLimits, random });
+  const legacy = { ...modern, resumable: true };
   const streamable: TransportWay = {
     transport: 'http',
-    connect: async (era, sink) =>
-      new HttpChannel({ ...shared, resumable: era === 'legacy', limits: channelLimits, random, sink }),
+    connect: async (era, sink) => new HttpChannel(era === 'legacy' ? legacy : modern, sink),
   };
   const older: TransportWay = {
     transport: 'sse',

@@ -4,7 +4,7 @@
  */
 
 import type { TimerClock } from './deadlines.ts';
-import { type FloodBudget, FloodMeter } from './flood-meter.ts';
+import { type FloodBudget, FloodMeter, type Valve } from './flood-meter.ts';
 import type { Reception } from './reception.ts';
 
 export interface ThrottledPipe<T> {
@@ -18,21 +18,18 @@ export interface ThrottledPipe<T> {
 
 /** Reading this many lines that complete nothing takes as long as one message. */
 const LINES_PER_MESSAGE = 16;
+const none: readonly never[] = [];
 
-export class Throttle<T> {
+export class Throttle<T> implements Valve {
   readonly #pipe: ThrottledPipe<T>;
   readonly #meter: FloodMeter;
   /** The items that were read when the pipe was paused, mostly the rest of one chunk. */
-  #held: readonly T[] = [];
+  #held: readonly T[] = none;
   #isEnded = false;
 
   constructor(budget: FloodBudget, clock: TimerClock, pipe: ThrottledPipe<T>) {
     this.#pipe = pipe;
-    this.#meter = new FloodMeter(budget, clock, {
-      pause: () => pipe.pause(),
-      resume: () => this.#resume(),
-      tryEnd: () => this.#end(),
-    });
+    this.#meter = new FloodMeter(budget, clock, this);
   }
 
   get isPaused(): boolean {
@@ -84,7 +81,7 @@ export class Throttle<T> {
 
   /** Discards what is held. */
   drop(): void {
-    this.#held = [];
+    this.#held = none;
   }
 
   /** Stops counting and pausing. */
@@ -92,16 +89,21 @@ export class Throttle<T> {
     this.#meter.stop();
   }
 
-  #end(): boolean {
+  /** Called by the meter, like `resume` and `tryEnd`. */
+  pause(): void {
+    this.#pipe.pause();
+  }
+
+  resume(): void {
+    this.#drain(false);
+    if (!this.isPaused) this.#pipe.resume();
+  }
+
+  tryEnd(): boolean {
     this.#isEnded = true;
     this.drop();
     this.#pipe.flooded();
     return true;
-  }
-
-  #resume(): void {
-    this.#drain(false);
-    if (!this.isPaused) this.#pipe.resume();
   }
 
   #drain(evenPaused: boolean): void {
@@ -111,6 +113,6 @@ export class Throttle<T> {
     while (at < items.length && this.#held === items && (evenPaused || !this.isPaused)) {
       this.#pipe.take(items[at++] as T);
     }
-    if (this.#held === items) this.#held = at === items.length ? [] : items.slice(at);
+    if (this.#held === items) this.#held = at === items.length ? none : items.slice(at);
   }
 }

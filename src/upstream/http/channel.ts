@@ -4,9 +4,11 @@
  */
 import type { Failure } from '../../errors/failure.ts';
 import { LinkedList } from '../../exchange/linked-list.ts';
+import type { Notification, Request } from '../../wire/message.ts';
 import type { Channel, ChannelSink, Outgoing, Pending, RequestSink, StandaloneListener } from '../channel.ts';
-import { type HttpChannelOptions, type HttpContext, pathOf, wayClosed } from './context.ts';
-import { type HeaderRecord, RequestHeaders } from './headers.ts';
+import type { Reception } from '../reception.ts';
+import { type HttpContext, wayClosed } from './context.ts';
+import type { HeaderRecord } from './headers.ts';
 import { OneWayPosts } from './one-way-post.ts';
 import { HttpRequest } from './request.ts';
 import { StandaloneStream } from './standalone-stream.ts';
@@ -14,19 +16,21 @@ import { StandaloneStream } from './standalone-stream.ts';
 /** Accepting a notification needs no work; a backend that takes longer is stuck. */
 export const ONE_WAY_MS = 10_000;
 
-export class HttpChannel implements Channel {
+export class HttpChannel implements Channel, ChannelSink {
   readonly streamPerRequest = true;
   readonly context: HttpContext;
   /** The requests in flight. */
   readonly requests = new LinkedList<HttpRequest>();
   /** Undefined where it was never asked for, as in the modern era. */
   standing: StandaloneStream | undefined = undefined;
+  readonly #sink: ChannelSink;
   readonly #oneWayPosts: OneWayPosts;
   #closed = false;
 
-  constructor(options: HttpChannelOptions) {
-    const { url, pools, limits, clock } = options;
-    this.context = { ...options, path: pathOf(url), headers: new RequestHeaders(options.headers) };
+  constructor(context: HttpContext, sink: ChannelSink) {
+    const { pools, limits, clock } = context;
+    this.context = context;
+    this.#sink = sink;
     this.#oneWayPosts = new OneWayPosts(pools.oneWay, limits, clock);
   }
 
@@ -45,11 +49,7 @@ export class HttpChannel implements Channel {
 
   async listen(headers: HeaderRecord, listener: StandaloneListener): Promise<void> {
     if (this.#closed || this.standing?.isOver === false) return;
-    const sink: ChannelSink = {
-      stray: (message) => this.context.sink.stray(message),
-      lost: (failure) => this.#onLost(failure),
-    };
-    const standing = new StandaloneStream(this.context, headers, sink, listener);
+    const standing = new StandaloneStream(this.context, headers, this, listener);
     this.standing = standing;
     standing.open();
     await standing.answered;
@@ -75,10 +75,15 @@ export class HttpChannel implements Channel {
     await this.#oneWayPosts.send({ method, path: this.context.path, headers, body });
   }
 
+  /** A message on the standalone stream. */
+  stray(message: Notification | Request): Reception {
+    return this.#sink.stray(message);
+  }
+
   /** The session is gone: everything in flight in it fails. */
-  #onLost(failure: Failure): void {
+  lost(failure: Failure): void {
     if (this.#closed) return;
     for (const request of this.requests.members()) request.lose(failure);
-    this.context.sink.lost(failure);
+    this.#sink.lost(failure);
   }
 }

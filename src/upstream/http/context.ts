@@ -1,10 +1,10 @@
-/** What all requests and streams of an HTTP channel share. */
+/** What all HTTP channels to a backend share. */
 import type { Limits } from '../../config/limits.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
-import type { ChannelNotes, ChannelSink } from '../channel.ts';
+import type { ChannelNotes } from '../channel.ts';
 import type { FloodBudget } from '../flood-meter.ts';
-import type { HeaderRecord, RequestHeaders } from './headers.ts';
+import { type HeaderRecord, RequestHeaders } from './headers.ts';
 import type { CallPools } from './pool.ts';
 
 /** `resultBytes`: one response, or one event. */
@@ -26,7 +26,6 @@ export interface HttpTransportOptions {
   /** Shared with other channels to the same backend. */
   readonly flood: FloodBudget;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  readonly sink: ChannelSink;
   readonly notes: ChannelNotes;
   /** Receives which gateways the backend reports behind it. */
   readonly told?: HearVia | undefined;
@@ -40,9 +39,14 @@ export interface HttpChannelOptions extends HttpTransportOptions {
   readonly random: () => number;
 }
 
+/** Shared by all channels of a backend that are opened in the same way: there may be thousands. */
 export interface HttpContext extends Omit<HttpChannelOptions, 'headers'> {
   readonly path: string;
   readonly headers: RequestHeaders;
+}
+
+export function httpContext(options: HttpChannelOptions): HttpContext {
+  return { ...options, path: pathOf(options.url), headers: new RequestHeaders(options.headers) };
 }
 
 export function pathOf({ pathname, search }: URL): string {

@@ -11,7 +11,7 @@ import { asFailure } from '../as-failure.ts';
 import { floodFailure } from '../flood-meter.ts';
 import { readEvent } from '../incoming.ts';
 import type { Reception } from '../reception.ts';
-import { Throttle } from '../throttle.ts';
+import { Throttle, type ThrottledPipe } from '../throttle.ts';
 import type { HttpChannelLimits, HttpTransportOptions } from './context.ts';
 
 export interface FlowContext extends Pick<HttpTransportOptions, 'flood' | 'clock' | 'notes'> {
@@ -35,12 +35,13 @@ const SEEN_IDS = 256;
 /** No header line carries longer ids than this, so they are useless. */
 const ID_CHARACTERS = 4_096;
 
-export class EventFlow {
+export class EventFlow implements ThrottledPipe<SseEvent | Failure> {
   /** The `Last-Event-ID` to resume with; undefined where the stream cannot be resumed. */
   lastEventId: string | undefined;
   /** When to reconnect, as the backend said. */
   retryMs: number | undefined;
   readonly #context: FlowContext;
+  readonly #where: string;
   readonly #listener: FlowListener;
   readonly #throttle: Throttle<SseEvent | Failure>;
   #reader: SseReader;
@@ -50,22 +51,12 @@ export class EventFlow {
 
   /** `where`: the name of the stream in the log. */
   constructor(context: FlowContext, where: string, listener: FlowListener) {
-    const { limits, flood, clock, notes } = context;
+    const { limits, flood, clock } = context;
     this.#context = context;
+    this.#where = where;
     this.#listener = listener;
     this.#reader = new SseReader({ eventBytes: limits.resultBytes });
-    this.#throttle = new Throttle(flood, clock, {
-      take: (item) => this.#take(item),
-      pause: () => {
-        this.#controller?.pause();
-        notes.flood('paused', where);
-      },
-      resume: () => this.#controller?.resume(),
-      flooded: () => {
-        notes.flood('ended', where);
-        listener.flooded(floodFailure());
-      },
-    });
+    this.#throttle = new Throttle(flood, clock, this);
   }
 
   get isFlooding(): boolean {
@@ -110,7 +101,8 @@ export class EventFlow {
     }
   }
 
-  #take(item: SseEvent | Failure): void {
+  /** Called by the throttle, like `pause`, `resume` and `flooded`. */
+  take(item: SseEvent | Failure): void {
     try {
       if (item instanceof Failure) throw item;
       this.#hear(item);
@@ -118,6 +110,20 @@ export class EventFlow {
       this.#throttle.drop();
       this.#listener.broken(asFailure(cause));
     }
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+    this.#context.notes.flood('paused', this.#where);
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  flooded(): void {
+    this.#context.notes.flood('ended', this.#where);
+    this.#listener.flooded(floodFailure());
   }
 
   #hear(event: SseEvent): void {

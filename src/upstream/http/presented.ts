@@ -126,6 +126,10 @@ export abstract class PooledRequest implements Dispatcher.DispatchHandler, ListM
   onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     if ((status === 401 || status === 403) && this.#improves(controller, status, headers)) return;
+    // Only a refused request is sent again. A stream may stay open for hours: it keeps neither its request nor the
+    // bytes of the headers, which were read.
+    this.#options = undefined;
+    controller.rawHeaders = null;
     this.responded(controller, status, headers);
   }
 

@@ -6,7 +6,7 @@ import { Failure } from '../../errors/failure.ts';
 import type { Clock } from '../../exchange/clock.ts';
 import { within } from '../../exchange/within.ts';
 import type { Response } from '../../wire/message.ts';
-import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
+import type { Channel, ChannelSink, HttpFacts, Outgoing, Pending, RequestSink } from '../channel.ts';
 import { type AnswerSink, type AwaitedAnswer, Correlation } from '../correlation.ts';
 import { type HttpChannelLimits, type HttpTransportOptions, pathOf, wayClosed } from './context.ts';
 import { type HeaderRecord, RequestHeaders } from './headers.ts';
@@ -21,6 +21,7 @@ export interface SseChannelLimits extends Omit<HttpChannelLimits, 'reconnects'> 
 
 export interface SseChannelOptions extends HttpTransportOptions {
   readonly limits: SseChannelLimits;
+  readonly sink: ChannelSink;
 }
 
 /** The longest request line that common servers read. */

@@ -11,7 +11,7 @@ import { excerpt, readIncoming } from '../incoming.ts';
 import type { Reception } from '../reception.ts';
 import { BoundedBody } from './body.ts';
 import type { HttpContext } from './context.ts';
-import { EventFlow } from './flow.ts';
+import { EventFlow, type FlowListener } from './flow.ts';
 import { type HeaderRecord, mediaType, namesSession } from './headers.ts';
 import { type Controller, PooledRequest } from './presented.ts';
 import { Reconnects } from './reconnects.ts';
@@ -32,7 +32,7 @@ const REFUSAL_BYTES = 64 * 1024;
 
 type StandalonePhase = 'head' | 'stream' | 'refusal' | 'away' | 'over';
 
-export class StandaloneStream extends PooledRequest {
+export class StandaloneStream extends PooledRequest implements FlowListener {
   readonly #context: HttpContext;
   readonly #own: HeaderRecord;
   readonly #sink: ChannelSink;
@@ -41,7 +41,8 @@ export class StandaloneStream extends PooledRequest {
   readonly #reconnects: Reconnects;
   /** Resolves when the first GET was answered, or can no longer be. */
   readonly answered: Promise<void>;
-  #answer: () => void = () => undefined;
+  /** Resolves it. */
+  #answer: (() => void) | undefined;
   #phase: StandalonePhase = 'head';
   #openedAt: number | undefined;
   #refusal: BoundedBody | undefined;
@@ -63,18 +64,7 @@ export class StandaloneStream extends PooledRequest {
     this.#own = own;
     this.#sink = sink;
     this.#listener = listener;
-    this.#flow = new EventFlow(context, 'the standalone stream', {
-      message: (message) => this.#onMessage(message),
-      broken: () => {
-        context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
-        this.#isFaulty = true;
-        this.disconnect();
-      },
-      flooded: (failure) => {
-        this.#isFaulty = true;
-        this.disconnect(failure);
-      },
-    });
+    this.#flow = new EventFlow(context, 'the standalone stream', this);
     this.#reconnects = new Reconnects(context.limits, context.random);
     this.answered = new Promise((resolve) => {
       this.#answer = resolve;
@@ -94,7 +84,7 @@ export class StandaloneStream extends PooledRequest {
 
   close(): void {
     this.#end();
-    this.#answer();
+    this.#answer?.();
     this.#cancelTimer?.();
     this.disconnect();
   }
@@ -108,7 +98,8 @@ export class StandaloneStream extends PooledRequest {
 
   protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (this.#phase !== 'head') return;
-    this.#answer();
+    this.#answer?.();
+    this.#answer = undefined;
     if (status === 200 && mediaType(headers) === 'sse') {
       this.#flow.opened(controller);
       this.#openedAt = this.#context.clock.now();
@@ -134,7 +125,8 @@ export class StandaloneStream extends PooledRequest {
     else this.#again(error ?? 'the backend ended the stream');
   }
 
-  #onMessage(message: Message): Reception {
+  /** Called by the flow, like `broken` and `flooded`. */
+  message(message: Message): Reception {
     if (this.#phase === 'over') return 'none';
     this.#progress();
     if (message.kind === 'request' || message.kind === 'notification') return this.#sink.stray(message);
@@ -142,8 +134,19 @@ export class StandaloneStream extends PooledRequest {
     return 'none';
   }
 
+  broken(): void {
+    this.#context.notes.noise('unreadable', 'an event over the limit on the standalone stream');
+    this.#isFaulty = true;
+    this.disconnect();
+  }
+
+  flooded(failure: Failure): void {
+    this.#isFaulty = true;
+    this.disconnect(failure);
+  }
+
   #again(cause: unknown): void {
-    this.#answer();
+    this.#answer?.();
     this.#cancelTimer?.();
     if (this.#phase === 'over') return;
     const { clock, notes } = this.#context;

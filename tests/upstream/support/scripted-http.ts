@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { HttpChannel } from '../../../src/upstream/http/channel.ts';
-import type { HttpChannelLimits, HttpChannelOptions } from '../../../src/upstream/http/context.ts';
+import { type HttpChannelLimits, type HttpChannelOptions, httpContext } from '../../../src/upstream/http/context.ts';
 import { type HttpPoolLimits, HttpPools } from '../../../src/upstream/http/pool.ts';
 import { realClock } from './clock.ts';
 import { anyFlood } from './processes.ts';
@@ -117,7 +117,7 @@ export function openChannel(
   const pools = new HttpPools(url.origin, { ...poolLimits, ...limits });
   const sink = new ChannelRecorder();
   const notes = new NotesRecorder();
-  const channel = new HttpChannel({
+  const context = httpContext({
     url,
     pools,
     headers: noHeaders,
@@ -126,10 +126,10 @@ export function openChannel(
     flood: anyFlood(),
     clock: realClock,
     random: () => 0,
-    sink,
     notes,
     ...options,
   });
+  const channel = new HttpChannel(context, sink);
   return { url, pools, channel, sink, notes };
 }
 
