@@ -11,6 +11,7 @@ import type { LiveBackend } from './backend.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { ChannelSink } from './channel.ts';
 import { Deadlines } from './deadlines.ts';
+import { LastInitialize } from './discovery.ts';
 import { outOfService } from './health.ts';
 import { type LegacyOptions, LegacyUpstreamSession } from './legacy.ts';
 import { LiveListProcesses } from './list-processes.ts';
@@ -32,6 +33,7 @@ export class BackendSessions {
   readonly #legacy = new Set<LegacyUpstreamSession>();
   readonly #shared: SharedLegacy | undefined;
   readonly #relay: ListRelay;
+  readonly #legacyOptions: LegacyOptions;
   #isClosed = false;
 
   constructor(options: BackendOptions, backend: LiveBackend) {
@@ -41,6 +43,7 @@ export class BackendSessions {
     this.#relay = new ListRelay(clock, limits.changesMs);
     this.#shared = share ? new SharedLegacy() : undefined;
     this.lists = connector.transport === 'stdio' && !share ? this.#listProcesses() : undefined;
+    this.#legacyOptions = this.#optionsOfLegacy();
   }
 
   get isIdle(): boolean {
@@ -93,7 +96,7 @@ export class BackendSessions {
       return;
     }
     this.lists.adopt(revision, (sink) => {
-      const upstream = LegacyUpstreamSession.adopt(probedChannel, agreement, sink, this.#legacyOptions());
+      const upstream = LegacyUpstreamSession.adopt(probedChannel, agreement, sink, this.#legacyOptions);
       this.#legacy.add(upstream);
       upstream.begin();
       return upstream;
@@ -131,7 +134,7 @@ export class BackendSessions {
     const probedChannel = await this.#connect(owner);
     let upstream: LegacyUpstreamSession;
     try {
-      upstream = await LegacyUpstreamSession.open(probedChannel, client, sink, this.#legacyOptions());
+      upstream = await LegacyUpstreamSession.open(probedChannel, client, sink, this.#legacyOptions);
     } catch (cause) {
       this.#backend.doubt();
       throw cause;
@@ -144,11 +147,11 @@ export class BackendSessions {
     throw failure;
   }
 
-  #legacyOptions(): LegacyOptions {
+  #optionsOfLegacy(): LegacyOptions {
     const { clock, limits, notes, self, revisions, since, callSlots } = this.#options;
     return {
       ...{ clock, limits, notes, self, revisions, since, health: this.#backend.health, relay: this.#relay },
-      deadlines: new Deadlines(limits, clock),
+      last: new LastInitialize(),
       // A process that belongs to one session does not count against the shared limit.
       slots: this.lists === undefined ? callSlots : undefined,
       ended: (gone) => void this.#legacy.delete(gone),

@@ -30,6 +30,8 @@ interface Knowledge extends ProbedWay {
   readonly promise: Promise<Discovery>;
   at: number;
   doubted: boolean;
+  /** The last discovery of a session that was found to be the same. */
+  confirmed?: Discovery;
 }
 
 export class LiveBackend implements Backend {
@@ -263,8 +265,12 @@ export class LiveBackend implements Backend {
   confirm(discovery: Discovery): void {
     const known = this.#known;
     if (known === undefined || known.doubted || known.discovery.eras.includes('modern')) return;
-    const same = { ...discovery, revision: known.discovery.revision };
-    if (JSON.stringify(same) === JSON.stringify(known.discovery)) known.at = this.#options.clock.now();
+    if (discovery !== known.confirmed) {
+      const same = { ...discovery, revision: known.discovery.revision };
+      if (JSON.stringify(same) !== JSON.stringify(known.discovery)) return;
+      known.confirmed = discovery;
+    }
+    known.at = this.#options.clock.now();
   }
 
   doubt(): void {

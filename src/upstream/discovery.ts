@@ -3,7 +3,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
-import { isObject, valueAt } from '../wire/values.ts';
+import { asBuffer, isObject, slice, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
 /** A `DiscoverResult`, recognised by its shape: a legacy server may answer an unknown method with anything. */
@@ -53,6 +53,30 @@ export function readInitialize({ bytes, result }: ResultResponse, spoken: readon
     instructions: typeof instructions === 'string' ? instructions : undefined,
     rest,
   };
+}
+
+/** Longer results are read each time. */
+const KEPT_BYTES = 64 * 1024;
+
+/**
+ * The last `initialize` result of a backend, and what was read in it. A backend answers every client in the same way,
+ * so all sessions share one discovery, and it is read once.
+ */
+export class LastInitialize {
+  #result: Uint8Array | undefined;
+  #discovery: Discovery | undefined;
+
+  read(response: ResultResponse, spoken?: readonly Revision[]): Discovery {
+    const result = slice(response.bytes, response.result);
+    if (this.#discovery !== undefined && this.#result !== undefined && asBuffer(this.#result).equals(result))
+      return this.#discovery;
+    const discovery = readInitialize(response, spoken);
+    if (result.byteLength > KEPT_BYTES) return discovery;
+    this.#discovery = discovery;
+    // A copy: a small result must not keep a large buffer.
+    this.#result = new Uint8Array(result);
+    return discovery;
+  }
 }
 
 /** The backend may choose any legacy revision that its profile allows, not only the one we proposed. */

@@ -11,7 +11,7 @@ import { VIA, writeVia } from '../wire/via.ts';
 import { type FailureKind, failureOfKind } from './as-failure.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { Channel } from './channel.ts';
-import { readInitialize } from './discovery.ts';
+import { type LastInitialize, readInitialize } from './discovery.ts';
 import { capabilitiesText, type Ids, keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
 import { type ProbeAnswer, ProbeRequest } from './question.ts';
@@ -74,6 +74,8 @@ export interface AgreementOptions extends Pick<BackendOptions, 'clock' | 'self' 
   /** `firstByteMs` limits `initialize`: the process may have to be unpacked first. */
   readonly limits: Pick<Limits, 'firstByteMs'>;
   readonly health: HealthReporter;
+  /** What the backend answered last. */
+  readonly last?: LastInitialize;
 }
 
 /** Opens a session on behalf of a client. Rejects with a Failure. */
@@ -81,7 +83,7 @@ export async function agreeFor(
   client: ClientFacts,
   channel: Channel,
   ids: Ids,
-  { clock, limits, self, revisions: spoken, health }: AgreementOptions,
+  { clock, limits, self, revisions: spoken, health, last }: AgreementOptions,
   heard: (message: Notification | Request) => void,
 ): Promise<Agreement> {
   const introduction = {
@@ -95,7 +97,7 @@ export async function agreeFor(
   const answer = await question.within(limits.firstByteMs, clock);
   question.drop();
   reportHealth(answer, began, health);
-  return readAgreement(answer, spoken);
+  return readAgreement(answer, spoken, last);
 }
 
 /** Reports whether the backend could be reached. An HTTP refusal reports nothing: the cause may be on our side. */
@@ -106,12 +108,12 @@ function reportHealth(answer: ProbeAnswer, began: number, health: HealthReporter
 }
 
 /** Throws a Failure where no session was established. */
-export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[]): Agreement {
+export function readAgreement(answer: ProbeAnswer, spoken?: readonly Revision[], last?: LastInitialize): Agreement {
   if (answer.kind === 'silent') throw failureOfKind('backend_timeout', unanswered);
   if (answer.kind === 'failed') throw answer.failure;
   const { message, http } = answer;
   if (message.kind === 'error') throw refused(message.bytes, member(message.error, 'message'));
-  const discovery = readInitialize(message, spoken);
+  const discovery = last === undefined ? readInitialize(message, spoken) : last.read(message, spoken);
   const sessionId = checkedSession(http?.sessionId);
   return { discovery, sessionId, headers: headersOf(discovery.revision, sessionId) };
 }
@@ -138,8 +140,10 @@ function checkedSession(sessionId: string | undefined): string | undefined {
 
 /** The version header is newer than sessions: 2025-06-18, basic/transports#protocol-version-header. */
 function headersOf(revision: Revision, sessionId: string | undefined): HandshakeHeaders {
-  return {
-    ...(sessionId === undefined ? {} : { 'mcp-session-id': sessionId }),
-    ...(atLeast(revision, '2025-06-18') ? { 'mcp-protocol-version': revision } : {}),
-  };
+  const version = atLeast(revision, '2025-06-18') ? revision : undefined;
+  // The usual case is one literal: every object that is put together from others would have a hidden class of its own.
+  if (sessionId !== undefined && version !== undefined)
+    return { 'mcp-session-id': sessionId, 'mcp-protocol-version': version };
+  if (sessionId !== undefined) return { 'mcp-session-id': sessionId };
+  return version === undefined ? {} : { 'mcp-protocol-version': version };
 }

@@ -17,10 +17,10 @@ import type { LegacyUpstreamSession } from './legacy.ts';
 import type { LegacyCall } from './legacy-call.ts';
 import { OpenServerRequests } from './open-server-requests.ts';
 import { type Reception, receptionOf } from './reception.ts';
+import type { CallEnding, RunningCall } from './running.ts';
 import type { ListRelay } from './standalone-state.ts';
 
 export class LegacyMessages {
-  readonly asks: OpenServerRequests;
   /** Opened for a modern client: log levels are per request, and nothing outside of requests reaches it. */
   forModern = false;
   /** A server request arrived outside the stream of the call that may have caused it. */
@@ -28,18 +28,26 @@ export class LegacyMessages {
   readonly #session: LegacyUpstreamSession;
   readonly #sink: UpstreamSessionSink;
   readonly #relay: ListRelay;
+  readonly #asksPerSession: number;
+  /** Created for the first server request: most sessions have none. */
+  #asks: OpenServerRequests | undefined;
 
   /** `asksPerSession`: limit of open server requests. */
   constructor(session: LegacyUpstreamSession, sink: UpstreamSessionSink, relay: ListRelay, asksPerSession: number) {
     this.#session = session;
     this.#sink = sink;
     this.#relay = relay;
-    this.asks = new OpenServerRequests({
-      asksPerSession,
-      notes: session.notes,
-      send: (answer) => this.#send(answer),
-      orphaned: (ask) => sink.ask(ask),
-    });
+    this.#asksPerSession = asksPerSession;
+  }
+
+  /** A call is over, and with it its server requests. */
+  callEnded(call: RunningCall, how: CallEnding): void {
+    this.#asks?.callEnded(call, how);
+  }
+
+  /** The session is over: the backend can get no more answers. */
+  close(): void {
+    this.#asks?.close();
   }
 
   /** A message on no call's stream. Never throws. */
@@ -94,7 +102,8 @@ export class LegacyMessages {
       const askers = call === undefined ? this.#askers() : [call];
       if (call === undefined && askers.length > 0) this.asksElsewhere = true;
       const owner = askers.length === 1 ? askers[0] : undefined;
-      this.asks.put(message, row, {
+      this.#asks ??= this.#noAsks();
+      this.#asks.put(message, row, {
         call: owner,
         guessed: call === undefined,
         put: (ask) => (owner?.sink ?? this.#sink).ask(ask),
@@ -106,8 +115,17 @@ export class LegacyMessages {
   /** `notifications/cancelled` from the backend: it withdraws a server request. */
   withdrew(message: Notification): Reception {
     const id = idIn(message, 'requestId');
-    if (id !== undefined) this.asks.withdraw(id.key);
+    if (id !== undefined) this.#asks?.withdraw(id.key);
     return 'none';
+  }
+
+  #noAsks(): OpenServerRequests {
+    return new OpenServerRequests({
+      asksPerSession: this.#asksPerSession,
+      notes: this.#session.notes,
+      send: (answer) => this.#send(answer),
+      orphaned: (ask) => this.#sink.ask(ask),
+    });
   }
 
   #send(answer: Uint8Array): void {

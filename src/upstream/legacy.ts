@@ -15,7 +15,7 @@ import { era } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
-import type { Deadlines } from './deadlines.ts';
+import { type DeadlineLimits, Deadlines } from './deadlines.ts';
 import { type Ids, legacyRequest } from './envelope.ts';
 import { type Agreement, type AgreementOptions, agreeFor, type HandshakeHeaders } from './handshake.ts';
 import { type HealthReporter, replaced } from './health.ts';
@@ -28,10 +28,9 @@ import { pingSession } from './session-ping.ts';
 import type { Slots } from './slots.ts';
 import { type ListRelay, Standalone } from './standalone-state.ts';
 
+/** Shared by all sessions of a backend. */
 export interface LegacyOptions extends AgreementOptions, Pick<BackendOptions, 'notes' | 'since'> {
-  /** The session's own: they are its running calls. */
-  readonly deadlines: Deadlines<LegacyCall>;
-  readonly limits: Pick<Limits, 'firstByteMs' | 'asksPerSession'>;
+  readonly limits: DeadlineLimits & Pick<Limits, 'asksPerSession'>;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;
   /** The session is closed or lost, and its channel is closed. */
@@ -44,6 +43,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly era = 'legacy';
   /** Sent with everything, once both sides agreed on them. */
   headers: HandshakeHeaders = {};
+  /** The running calls. */
   readonly deadlines: Deadlines<LegacyCall>;
   readonly notes: BackendNotes;
   readonly health: HealthReporter;
@@ -103,7 +103,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.#sink = sink;
     this.#options = options;
     this.#since = options.since ?? 0;
-    this.deadlines = options.deadlines;
+    this.deadlines = new Deadlines(options.limits, options.clock);
     this.notes = options.notes;
     this.health = options.health;
     this.slots = options.slots;
@@ -217,7 +217,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   /** Fails everything that is open, and sends nothing from here on. */
   #finish(failure: Failure): void {
-    this.messages.asks.close();
+    this.messages.close();
     this.standalone.close();
     for (const call of this.deadlines.members()) call.fail(failure);
     this.deadlines.close();
@@ -243,7 +243,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   }
 
   askerEnded(call: RunningCall, how: CallEnding): void {
-    this.messages.asks.callEnded(call, how);
+    this.messages.callEnded(call, how);
   }
 
   /** The process ended, or the backend no longer knows the session. */

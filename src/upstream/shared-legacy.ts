@@ -109,8 +109,8 @@ class SharedUpstreamSession implements UpstreamSession {
   readonly #upstream: UpstreamSession;
   readonly #audience: SharedAudience;
   readonly #client: UpstreamSessionSink;
-  /** The permit under which the client subscribed, by URI. */
-  readonly #permits = new Map<string, Permit>();
+  /** The permit under which the client subscribed, by URI. Created for the first one. */
+  #permits: Map<string, Permit> | undefined;
 
   constructor(upstream: UpstreamSession, audience: SharedAudience, client: UpstreamSessionSink) {
     this.#upstream = upstream;
@@ -127,7 +127,7 @@ class SharedUpstreamSession implements UpstreamSession {
     if (uri !== undefined && request.row.method === 'resources/subscribe')
       return this.#subscribe(uri, permit, request, sink);
     if (uri !== undefined && request.row.method === 'resources/unsubscribe') {
-      this.#permits.delete(uri);
+      this.#permits?.delete(uri);
       if (!this.#audience.subscriptions.remove(uri, this.#client)) return answer(taken, sink);
     }
     return this.#upstream.call(permit, request, this.#heardBy(sink));
@@ -140,7 +140,7 @@ class SharedUpstreamSession implements UpstreamSession {
   /** The session stays open for the other clients. Each call is ended by its own caller. */
   close(): void {
     for (const uri of this.#audience.leave(this.#client)) {
-      const permit = this.#permits.get(uri);
+      const permit = this.#permits?.get(uri);
       if (permit === undefined) continue;
       // The outcome makes no difference to any client.
       callOnce((sink) => this.#upstream.call(permit, ownRequest('resources/unsubscribe', { uri }), sink)).catch(
@@ -184,11 +184,12 @@ class SharedUpstreamSession implements UpstreamSession {
     const { subscriptions } = this.#audience;
     // Before the response, because the first update may arrive with it.
     const isNew = subscriptions.add(uri, this.#client);
+    this.#permits ??= new Map();
     this.#permits.set(uri, permit);
     const forget = () => {
       if (!isNew) return;
       subscriptions.remove(uri, this.#client);
-      this.#permits.delete(uri);
+      this.#permits?.delete(uri);
     };
     const heard = this.#heardBy(sink, (outcome) => {
       if (outcome.kind !== 'result') forget();

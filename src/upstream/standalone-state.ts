@@ -30,8 +30,8 @@ export class Standalone implements StandaloneListener {
   readonly #session: LegacyUpstreamSession;
   readonly #sink: UpstreamSessionSink;
   readonly #relay: ListRelay;
-  /** Resources subscribed to in this session. */
-  readonly #subscribed = new Set<string>();
+  /** Resources subscribed to in this session. Created for the first one. */
+  #subscribed: Set<string> | undefined;
   /**
    * Calls that may cause server requests wait while the standalone stream is opened: earlier messages on it would be
    * lost.
@@ -67,8 +67,12 @@ export class Standalone implements StandaloneListener {
   subscribed({ row, message }: CallRequest): void {
     const uri = textMember(message.bytes, message.params, 'uri');
     if (uri === undefined) return;
-    if (row.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
-    else if (this.#subscribed.size < REMEMBERED) this.#subscribed.add(uri);
+    if (row.method === 'resources/unsubscribe') {
+      this.#subscribed?.delete(uri);
+      return;
+    }
+    this.#subscribed ??= new Set();
+    if (this.#subscribed.size < REMEMBERED) this.#subscribed.add(uri);
   }
 
   opened(): void {
@@ -90,7 +94,7 @@ export class Standalone implements StandaloneListener {
     const offered = offeredLists(this.#session.discovery.capabilities);
     for (const { flag, method } of listKinds)
       if (offered[flag]) this.notify(skimMessage(notificationBytes(method)) as Notification);
-    for (const uri of this.#subscribed) this.notify(ownNotification('notifications/resources/updated', { uri }));
+    for (const uri of this.#subscribed ?? []) this.notify(ownNotification('notifications/resources/updated', { uri }));
   }
 
   lost(failure: Failure): void {

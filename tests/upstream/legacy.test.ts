@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import type { ClientFacts } from '../../src/exchange/call.ts';
-import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import { ListRelay } from '../../src/upstream/standalone-state.ts';
@@ -54,7 +53,6 @@ async function setUp({ streams, facts = client('2025-11-25'), sessionId, version
     ids: new CountedIds(),
   };
   const opening = LegacyUpstreamSession.open(line, facts, sink, {
-    deadlines: new Deadlines(limits, clock),
     clock,
     limits,
     notes,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors/failure.ts';
 import type { ServerRequestReply } from '../../src/exchange/call.ts';
-import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
 import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import { ListRelay } from '../../src/upstream/standalone-state.ts';
@@ -31,7 +30,6 @@ async function opened({ streams }: { streams: boolean }) {
   };
   const line = await openProbedChannel(async (channelSink) => channel.attach(channelSink));
   const lane = await LegacyUpstreamSession.open(line, client('2025-11-25'), sink, {
-    deadlines: new Deadlines(limits, clock),
     clock,
     limits,
     notes,

@@ -5,7 +5,6 @@ import type { UpstreamSession } from '../../src/exchange/upstream-session.ts';
 import { Deadlines } from '../../src/upstream/deadlines.ts';
 import { Ids } from '../../src/upstream/envelope.ts';
 import { LegacyUpstreamSession } from '../../src/upstream/legacy.ts';
-import type { LegacyCall } from '../../src/upstream/legacy-call.ts';
 import { ModernUpstreamSession } from '../../src/upstream/modern.ts';
 import { openProbedChannel } from '../../src/upstream/probed-channel.ts';
 import { ListRelay } from '../../src/upstream/standalone-state.ts';
@@ -108,9 +107,8 @@ async function legacy(streams: boolean): Promise<World> {
     if (asked.json.method === 'initialize') asked.result({ protocolVersion: '2025-11-25' });
   };
   const line = await openProbedChannel(async (channelSink) => channel.attach(channelSink));
-  const deadlines = new Deadlines<LegacyCall>(limits, clock);
   const relay = new ListRelay(clock, limits.changesMs);
-  const options = { deadlines, clock, limits, notes, self: '{}', health: untroubled, relay, ended: () => undefined };
+  const options = { clock, limits, notes, self: '{}', health: untroubled, relay, ended: () => undefined };
   const lane = await LegacyUpstreamSession.open(line, client('2026-07-28'), sink, options);
   channel.asked.length = 0;
   return { lane, channel, clock, notes, sink };
