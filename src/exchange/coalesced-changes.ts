@@ -12,8 +12,8 @@ export class Changes<Kind, News = void> {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #quietMs: number;
   readonly #tell: (kind: Kind, news: News) => void;
-  /** Kinds that were reported less than `quietMs` ago. */
-  readonly #recent = new Map<Kind, RecentChange<News>>();
+  /** Kinds that were reported less than `quietMs` ago. Created with the first change. */
+  #recent: Map<Kind, RecentChange<News>> | undefined;
 
   constructor(clock: Pick<Clock, 'after'>, quietMs: number, tell: (kind: Kind, news: News) => void) {
     this.#clock = clock;
@@ -22,6 +22,7 @@ export class Changes<Kind, News = void> {
   }
 
   changed(kind: Kind, news: News): void {
+    this.#recent ??= new Map();
     const recent = this.#recent.get(kind);
     if (recent !== undefined) {
       recent.later = { news };
@@ -34,20 +35,20 @@ export class Changes<Kind, News = void> {
 
   /** Reports now what was held back. */
   flush(): void {
-    for (const kind of [...this.#recent.keys()]) {
-      this.#recent.get(kind)?.stop();
+    for (const kind of [...(this.#recent?.keys() ?? [])]) {
+      this.#recent?.get(kind)?.stop();
       this.#quiet(kind);
     }
   }
 
   close(): void {
-    for (const { stop } of this.#recent.values()) stop();
-    this.#recent.clear();
+    for (const { stop } of this.#recent?.values() ?? []) stop();
+    this.#recent?.clear();
   }
 
   #quiet(kind: Kind): void {
-    const later = this.#recent.get(kind)?.later;
-    this.#recent.delete(kind);
+    const later = this.#recent?.get(kind)?.later;
+    this.#recent?.delete(kind);
     if (later !== undefined) this.changed(kind, later.news);
   }
 }

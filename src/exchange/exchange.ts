@@ -230,7 +230,8 @@ function taggedAlone(notification: Notification, subscription: string): Uint8Arr
  * neither.
  */
 export class Inflight {
-  readonly #byId = new Map<string, Set<Exchange>>();
+  /** Created with the first exchange. */
+  #byId: Map<string, Set<Exchange>> | undefined;
   #size = 0;
   #whenEmpty: (() => void) | undefined;
 
@@ -240,6 +241,7 @@ export class Inflight {
 
   add(exchange: Exchange): void {
     const key = exchange.request.id.key;
+    this.#byId ??= new Map();
     const same = this.#byId.get(key);
     if (same === undefined) this.#byId.set(key, new Set([exchange]));
     else same.add(exchange);
@@ -248,10 +250,10 @@ export class Inflight {
 
   remove(exchange: Exchange): void {
     const key = exchange.request.id.key;
-    const same = this.#byId.get(key);
+    const same = this.#byId?.get(key);
     if (!same?.delete(exchange)) return;
     this.#size -= 1;
-    if (same.size === 0) this.#byId.delete(key);
+    if (same.size === 0) this.#byId?.delete(key);
     if (this.#size === 0) this.#whenEmpty?.();
   }
 
@@ -263,13 +265,13 @@ export class Inflight {
 
   /** The exchange with that id, where there is exactly one. */
   only(id: Id): Exchange | undefined {
-    const same = this.#byId.get(id.key);
+    const same = this.#byId?.get(id.key);
     if (same?.size !== 1) return undefined;
     const [exchange] = same;
     return exchange;
   }
 
   all(): readonly Exchange[] {
-    return [...this.#byId.values()].flatMap((same) => [...same]);
+    return [...(this.#byId?.values() ?? [])].flatMap((same) => [...same]);
   }
 }

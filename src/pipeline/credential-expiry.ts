@@ -19,6 +19,8 @@ interface ExpiringHold {
   readonly end: () => void;
 }
 
+const holdsNothing = (): void => undefined;
+
 export class CredentialExpiry {
   readonly #clock: Clock;
   readonly #currentGeneration: CurrentGeneration;
@@ -35,7 +37,7 @@ export class CredentialExpiry {
    * itself.
    */
   hold(principal: Principal, end: () => void): () => void {
-    if (principal.kind === 'local') return () => undefined;
+    if (principal.kind === 'local') return holdsNothing;
     const held = { principal, end };
     this.#held.add(held);
     this.#stopLooking ??= this.#clock.after(LOOK_MS, () => this.#look());

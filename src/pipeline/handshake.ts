@@ -8,7 +8,7 @@ import { about } from '../wire/about.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
-import { member, slice, textMember, valueAt } from '../wire/values.ts';
+import { asBuffer, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { checkSize, unsupported } from './admit.ts';
 
 /**
@@ -30,8 +30,8 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   const declared = capabilities && valueAt(request.bytes, capabilities);
   return {
     revision,
-    // Copy the bytes: the session keeps them, and must not keep the whole request body alive.
-    info: info && new Uint8Array(slice(request.bytes, info)),
+    // Text, not bytes: the session keeps it, and must not keep the whole request body alive.
+    info: info && asBuffer(slice(request.bytes, info)).toString('utf8'),
     capabilities: readCapabilities(olderCapabilities(revision, declared)),
   };
 }

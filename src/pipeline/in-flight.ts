@@ -71,6 +71,9 @@ export class InFlight {
     if (this.#running === 0) this.#whenDone?.();
   }
 
+  /** The same, for callers that keep it. */
+  readonly ended = (): void => this.end();
+
   get running(): number {
     return this.#running;
   }

@@ -13,7 +13,6 @@ import { authorizeForAll } from './authorize.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
 import { initializeResult, readInitialize } from './handshake.ts';
-import { filterSession } from './interceptors/response-filter.ts';
 import { newSession } from './open.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
@@ -35,7 +34,7 @@ export async function initialize(services: StageServices, context: RequestContex
     connection === undefined ? streams(shared, id, client.revision) : new ConnectionDownstream(connection.connection);
   const place = currentGeneration.place(endpoint);
   const session = newSession(shared, { id, principal, endpoint: place, client }, downstream);
-  filterSession(currentGeneration, session);
+  session.filter = sessionUpstreams.filter;
   let outcome: 'result' | 'error' = 'error';
   try {
     sessions.reserve(principal);

@@ -97,7 +97,7 @@ function listeningOf(
       ),
     deliver: (message, said) => {
       const passed = session.translate === undefined ? said : session.translate(backend, said);
-      if (passed !== undefined && session.mayHear?.(backend, passed) !== false)
+      if (passed !== undefined && session.filter?.mayHear(session, backend, passed) !== false)
         session.tell(passed === said ? message : untagged(passed), passed);
     },
   });

@@ -193,12 +193,13 @@ export class LegacyFront {
 
 /**
  * The session keeps the notification for backends that are opened later: as a copy, and without parameters where it is
- * longer than `INITIALIZED_BYTES`.
+ * longer than `INITIALIZED_BYTES`. Without parameters it is the same for all sessions.
  */
 function kept(message: Notification): Notification {
-  if (message.bytes.byteLength > INITIALIZED_BYTES)
-    return skimMessage(notificationBytes(message.method)) as Notification;
+  if (message.params === undefined || message.bytes.byteLength > INITIALIZED_BYTES) return plainInitialized;
   return { ...message, bytes: new Uint8Array(message.bytes) };
 }
+
+const plainInitialized = skimMessage(notificationBytes('notifications/initialized')) as Notification;
 
 const INITIALIZED_BYTES = 4 * 1024;

@@ -74,7 +74,7 @@ export class OpenExchanges {
 /** A session whose exchanges are work until they are settled: `openInSession` has begun it. */
 export function newSession({ limits, clock, work }: SharedServices, facts: SessionFacts, to: Downstream): Session {
   const session = new Session(facts, to, limits, clock);
-  session.onSettled = () => work.end();
+  session.onSettled = work.ended;
   return session;
 }
 

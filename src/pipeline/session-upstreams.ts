@@ -12,12 +12,14 @@ import type { Discovery, ListProcesses, UpstreamSession } from '../exchange/upst
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import { nowhere, StreamsDownstream } from '../session/downstream.ts';
-import type { Session } from '../session/session.ts';
+import type { Session, SessionFilter } from '../session/session.ts';
+import type { UpstreamLost } from '../session/upstream-sink.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { listKinds } from '../wire/subscription-filter.ts';
 import type { ConfigChange } from './config-change.ts';
+import { sessionFilter } from './interceptors/response-filter.ts';
 import { rememberLevel } from './legacy-emulation.ts';
 import { discoverAll } from './merged.ts';
 import type { SharedServices } from './services.ts';
@@ -29,6 +31,8 @@ interface HeardLists {
 }
 
 export class SessionUpstreams {
+  /** What the clients of all sessions may receive outside of calls. */
+  readonly filter: SessionFilter;
   readonly #shared: SharedServices;
   readonly #links = new WeakMap<Session, SessionLinks>();
   /**
@@ -41,6 +45,7 @@ export class SessionUpstreams {
 
   constructor(shared: SharedServices) {
     this.#shared = shared;
+    this.filter = sessionFilter(shared.currentGeneration);
   }
 
   /** Undefined where one backend stands behind the endpoint. */
@@ -239,25 +244,27 @@ export class SessionUpstreams {
   }
 
   #upstream(session: Session, backend: string, permit: Permit): Promise<UpstreamSession> {
-    const isMergedNow = () => isMerged(session.endpoint);
     const isNew = !session.upstreams.has(backend);
-    // Over HTTP, a client whose only backend lost its session gets 404 and starts again. A persistent connection has no
-    // such signal, so its upstream session is opened again with the next request. On a merged endpoint it is opened
-    // with the next request or at once, because the client listens to it.
-    const { clock, upstreams, sessions } = this.#shared;
-    const openedAt = clock.now();
-    const opening = upstreams.forSession(permit, session, backend, () => {
-      this.#links.get(session)?.outdated(backend);
-      const keepsState =
-        this.#shared.currentGeneration.now.backends.of(backend, session.principal)?.isStateless !== true;
-      if (!isMergedNow() && keepsState && session.downstream instanceof StreamsDownstream)
-        sessions.end(session, new Failure('session_not_found'));
-      if (isMergedNow() && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
-        this.#openIfLegacy(session, backend);
-    });
+    const opening = this.#shared.upstreams.forSession(permit, session, backend, this.#lost);
     if (isNew) onFulfilled(opening, (upstream) => this.#settleIn(session, backend, upstream));
     return opening;
   }
+
+  /**
+   * Over HTTP, a client whose only backend lost its session gets 404 and starts again. A persistent connection has no
+   * such signal, so its upstream session is opened again with the next request. On a merged endpoint it is opened with
+   * the next request or at once, because the client listens to it.
+   */
+  readonly #lost: UpstreamLost = (session, backend, openedAt) => {
+    const { clock, sessions, currentGeneration } = this.#shared;
+    const isMergedNow = isMerged(session.endpoint);
+    this.#links.get(session)?.outdated(backend);
+    const keepsState = currentGeneration.now.backends.of(backend, session.principal)?.isStateless !== true;
+    if (!isMergedNow && keepsState && session.downstream instanceof StreamsDownstream)
+      sessions.end(session, new Failure('session_not_found'));
+    if (isMergedNow && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
+      this.#openIfLegacy(session, backend);
+  };
 
   /** Repeats to an upstream session that was opened later, or opened again, what the client said before. */
   #settleIn(session: Session, backend: string, upstream: UpstreamSession): void {

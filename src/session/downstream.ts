@@ -3,9 +3,10 @@
  * Streamable HTTP to a stream that the client opened with GET, over HTTP+SSE and stdio to the only stream there is.
  */
 import { Failure } from '../errors/failure.ts';
+import { LinkedList } from '../exchange/linked-list.ts';
 import type { Connection, Urgency } from '../exchange/outlet.ts';
 import type { EventLog } from '../store/ports.ts';
-import { parseEventId, Stream } from './event-stream.ts';
+import { parseEventId, Stream, type StreamOwner } from './event-stream.ts';
 
 /** Marks a server request among the kept messages. */
 export const questionKey = 'question';
@@ -88,15 +89,18 @@ interface WaitingMessage {
   readonly key: string | undefined;
 }
 
-export class StreamsDownstream implements Downstream {
+const none: readonly Stream[] = [];
+
+export class StreamsDownstream implements Downstream, StreamOwner {
   readonly #facts: StreamsFacts;
   readonly #log: EventLog;
   readonly #limits: StreamLimits;
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new LinkedList<Stream>();
   /** Opened by GET, newest last. */
-  #standalone: Stream[] = [];
-  readonly #ended: Stream[] = [];
-  readonly #waiting: WaitingMessage[] = [];
+  #standalone: readonly Stream[] = none;
+  /** Created with the first, like `#waiting`: an idle session has none. */
+  #ended: Stream[] | undefined;
+  #waiting: WaitingMessage[] | undefined;
   #waitingBytes = 0;
   #count = 0;
 
@@ -107,7 +111,7 @@ export class StreamsDownstream implements Downstream {
   }
 
   get connected(): boolean {
-    return [...this.#streams.values()].some((stream) => stream.connected);
+    return this.#streams.find((stream) => stream.connected) !== undefined;
   }
 
   get listens(): boolean {
@@ -117,8 +121,8 @@ export class StreamsDownstream implements Downstream {
   /** Creates the stream of a POST, before anything is sent on it. */
   open(): Stream {
     const id = `${this.#facts.tag}.${++this.#count}`;
-    const stream = new Stream(id, this.#facts, this.#log, (ended) => this.#keepEnded(ended));
-    this.#streams.set(stream.id, stream);
+    const stream = new Stream(id, this.#facts, this.#log, this);
+    this.#streams.add(stream);
     return stream;
   }
 
@@ -128,7 +132,8 @@ export class StreamsDownstream implements Downstream {
     if (read >= this.#limits.streamsPerSession) throw new Failure('too_many_requests', { message: 'Too many streams' });
     const stream = this.open();
     stream.attach(open());
-    this.#standalone.push(stream);
+    // Not `push`, which makes room for sixteen more.
+    this.#standalone = this.#standalone.concat(stream);
     // A client that opens a new stream after it lost its connection has given up the old stream.
     for (const old of this.#standalone.filter((other) => other !== stream && !other.connected)) old.terminate();
     this.#flush(stream);
@@ -137,7 +142,7 @@ export class StreamsDownstream implements Downstream {
   /** False where the event is not ours, or is no longer kept. */
   async resume(eventId: string, open: () => Connection): Promise<boolean> {
     const event = parseEventId(eventId);
-    const stream = event && this.#streams.get(event.stream);
+    const stream = event && this.#streams.find(({ id }) => id === event.stream);
     if (event === undefined || stream === undefined || !(await stream.resume(event.sequence, open))) return false;
     if (this.#standalone.includes(stream)) this.#flush(stream);
     return true;
@@ -149,19 +154,21 @@ export class StreamsDownstream implements Downstream {
       stream.emit(message, urgency, key);
       return;
     }
+    this.#waiting ??= [];
     this.#waiting.push({ message, urgency, key });
     this.#waitingBytes += message.byteLength;
     const { eventsPerStream, eventBytesPerStream } = this.#limits;
-    while (this.#waiting.length > eventsPerStream || this.#waitingBytes > eventBytesPerStream) this.#dropWaiting();
+    while (this.#waiting.length > eventsPerStream || this.#waitingBytes > eventBytesPerStream)
+      this.#dropWaiting(this.#waiting);
   }
 
   close(): void {
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.members()) {
       stream.terminate();
       stream.forget();
     }
     this.#streams.clear();
-    this.#waiting.length = 0;
+    this.#waiting = undefined;
     this.#waitingBytes = 0;
   }
 
@@ -169,25 +176,29 @@ export class StreamsDownstream implements Downstream {
    * Drops the oldest message that need not be kept, or else the oldest that is no server request: those are few, and a
    * backend waits for each.
    */
-  #dropWaiting(): void {
-    const expendable = this.#waiting.findIndex((waiting) => waiting.urgency !== 'keep');
-    const oldest = expendable === -1 ? this.#waiting.findIndex((waiting) => waiting.key !== questionKey) : expendable;
-    const [dropped] = this.#waiting.splice(Math.max(oldest, 0), 1);
+  #dropWaiting(messages: WaitingMessage[]): void {
+    const expendable = messages.findIndex((waiting) => waiting.urgency !== 'keep');
+    const oldest = expendable === -1 ? messages.findIndex((waiting) => waiting.key !== questionKey) : expendable;
+    const [dropped] = messages.splice(Math.max(oldest, 0), 1);
     this.#waitingBytes -= dropped?.message.byteLength ?? 0;
   }
 
   #flush(stream: Stream): void {
+    const messages = this.#waiting ?? [];
+    this.#waiting = undefined;
     this.#waitingBytes = 0;
-    for (const { message, urgency, key } of this.#waiting.splice(0)) stream.emit(message, urgency, key);
+    for (const { message, urgency, key } of messages) stream.emit(message, urgency, key);
   }
 
-  #keepEnded(stream: Stream): void {
+  /** Keeps the stream for a client that resumes it. */
+  ended(stream: Stream): void {
     this.#standalone = this.#standalone.filter((other) => other !== stream);
+    this.#ended ??= [];
     this.#ended.push(stream);
     if (this.#ended.length <= ENDED_STREAMS_KEPT) return;
     const oldest = this.#ended.shift();
     if (oldest === undefined) return;
-    this.#streams.delete(oldest.id);
+    this.#streams.remove(oldest);
     oldest.forget();
   }
 }

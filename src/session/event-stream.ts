@@ -4,6 +4,7 @@
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 
+import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Connection, ResumableStream, Urgency } from '../exchange/outlet.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { StreamsFacts } from './downstream.ts';
@@ -11,7 +12,15 @@ import type { StreamsFacts } from './downstream.ts';
 const separator = '-';
 const nothing = new Uint8Array(0);
 
-export class Stream implements ResumableStream {
+export interface StreamOwner {
+  /** The stream has ended. */
+  ended(stream: Stream): void;
+}
+
+export class Stream implements ResumableStream, ListMember<Stream> {
+  previous: Stream | undefined = undefined;
+  next: Stream | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
   /** Unique within its session. */
   readonly id: string;
   readonly #log: EventLog;
@@ -21,14 +30,14 @@ export class Stream implements ResumableStream {
   #connection: Connection | undefined;
   #ended = false;
   readonly #polls: boolean;
-  readonly #onEnd: (stream: Stream) => void;
+  readonly #owner: StreamOwner;
 
-  constructor(id: string, { sessionId, polls }: StreamsFacts, log: EventLog, onEnd: (stream: Stream) => void) {
+  constructor(id: string, { sessionId, polls }: StreamsFacts, log: EventLog, owner: StreamOwner) {
     this.id = id;
     this.#polls = polls;
     this.#logKey = `${sessionId}/${id}`;
     this.#log = log;
-    this.#onEnd = onEnd;
+    this.#owner = owner;
   }
 
   get connected(): boolean {
@@ -94,7 +103,7 @@ export class Stream implements ResumableStream {
     const connection = this.#connection;
     this.#connection = undefined;
     connection?.end();
-    this.#onEnd(this);
+    this.#owner.ended(this);
   }
 
   /** Deletes the events: the stream can no longer be resumed. */

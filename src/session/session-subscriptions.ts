@@ -15,7 +15,8 @@ interface SubscribedEntry extends Origin {
 
 export class SessionSubscriptions {
   readonly #limits: SubscriptionLimits;
-  readonly #entries = new Map<string, SubscribedEntry>();
+  /** Created for the first one. */
+  #entries: Map<string, SubscribedEntry> | undefined;
   #bytes = 0;
 
   constructor(limits: SubscriptionLimits) {
@@ -27,6 +28,7 @@ export class SessionSubscriptions {
    * to call when the request is over: a subscription that the backend refused is removed. Throws at the limit.
    */
   reserve(address: string, { backend, name }: Origin): (isAgreed: boolean) => void {
+    this.#entries ??= new Map();
     const known = this.#entries.get(address);
     if (known !== undefined) return this.#asked(address, known);
     const { subscriptionsPerClient, subscriptionBytesPerClient } = this.#limits;
@@ -45,33 +47,33 @@ export class SessionSubscriptions {
     return (isAgreed) => {
       entry.asked -= 1;
       entry.isAgreed ||= isAgreed;
-      if (!entry.isAgreed && entry.asked === 0 && this.#entries.get(address) === entry) this.remove(address);
+      if (!entry.isAgreed && entry.asked === 0 && this.#entries?.get(address) === entry) this.remove(address);
     };
   }
 
   remove(address: string): void {
-    this.#bytes -= this.#entries.get(address)?.bytes ?? 0;
-    this.#entries.delete(address);
+    this.#bytes -= this.#entries?.get(address)?.bytes ?? 0;
+    this.#entries?.delete(address);
   }
 
   /** Removes the subscriptions at a backend that is gone. */
   removeAt(backend: string): void {
-    for (const [address, entry] of this.#entries) if (entry.backend === backend) this.remove(address);
+    for (const [address, entry] of this.#entries ?? []) if (entry.backend === backend) this.remove(address);
   }
 
   backendOf(address: string): string | undefined {
-    return this.#entries.get(address)?.backend;
+    return this.#entries?.get(address)?.backend;
   }
 
   /** The subscriptions that the backend accepted, in its own names. */
   at(backend: string): readonly string[] {
-    return [...this.#entries.values()]
+    return [...(this.#entries?.values() ?? [])]
       .filter((entry) => entry.backend === backend && entry.isAgreed)
       .map(({ name }) => name);
   }
 
   clear(): void {
-    this.#entries.clear();
+    this.#entries = undefined;
     this.#bytes = 0;
   }
 }

@@ -4,25 +4,26 @@
  */
 
 import { knowsNotification } from '../bridge/revision-compat.ts';
-import { Failure } from '../errors/failure.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { ClientFacts, ServerRequest } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { Changes } from '../exchange/coalesced-changes.ts';
 import { type Exchange, Inflight } from '../exchange/exchange.ts';
 import { onFulfilled } from '../exchange/on-fulfilled.ts';
-import type { UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
+import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { SubscriptionLimits } from '../subscriptions/limits.ts';
 import type { UpstreamSubscription } from '../subscriptions/upstream-subscription.ts';
-import { forwarded, notificationBytes } from '../wire/compose.ts';
+import { notificationBytes } from '../wire/compose.ts';
 import { isWanted } from '../wire/log-level.ts';
 import type { Id, Notification } from '../wire/message.ts';
 import { changedList, type ListKind } from '../wire/subscription-filter.ts';
 import { type Downstream, questionKey } from './downstream.ts';
 import { type ServerRequestLimits, SessionServerRequests } from './open-server-requests.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
+import { SessionUpstreamSink, type UpstreamLost } from './upstream-sink.ts';
 
 export interface SessionFacts {
   readonly id: string;
@@ -50,19 +51,22 @@ export class SessionUpstream {
   }
 }
 
+/** What a session's client may receive from its backends outside of calls. */
+export interface SessionFilter {
+  /** Why a backend may not send the client a server request; undefined where it may. */
+  denyAsk(session: Session, backend: string, ask: ServerRequest): Failure | undefined;
+  mayHear(session: Session, backend: string, said: Notification): boolean;
+}
+
 export class Session {
   readonly id: string;
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   readonly client: ClientFacts;
   readonly downstream: Downstream;
-  readonly asks: SessionServerRequests;
   readonly inflight = new Inflight();
   /** One upstream session per backend, opened at the latest for the first request that needs it. */
   readonly upstreams = new Map<string, SessionUpstream>();
-  /** The client's subscriptions at modern backends. */
-  readonly listenings = new Map<string, UpstreamSubscription>();
-  readonly subscriptions: SessionSubscriptions;
   readonly openedAt: number;
   /** The client's own `notifications/initialized`, for upstream sessions that are opened later. */
   initialized: Notification | undefined;
@@ -74,10 +78,8 @@ export class Session {
   translate: ((backend: string, said: Notification) => Notification | undefined) | undefined;
   /** Called when a backend's notifications cannot be received for now. */
   silenced: ((backend: string) => void) | undefined;
-  /** Why a backend may not send the client a server request; undefined where it may. Absent where every backend may. */
-  denyAsk: ((backend: string, ask: ServerRequest) => Failure | undefined) | undefined;
-  /** Whether the client may receive a notification. Absent where it may receive all. */
-  mayHear: ((backend: string, said: Notification) => boolean) | undefined;
+  /** What the client may receive. Absent where it may receive everything. */
+  filter: SessionFilter | undefined;
   /** For exchanges of this session, when they are settled. */
   readonly settled = (exchange: Exchange): void => {
     this.inflight.remove(exchange);
@@ -86,9 +88,14 @@ export class Session {
   };
   /** Called whenever an exchange of this session is settled. */
   onSettled: (() => void) | undefined;
+  readonly #limits: SessionQueueLimits;
   readonly #clock: Clock;
-  readonly #changes: Changes<string, Uint8Array>;
-  readonly #endings: (() => void)[] = [];
+  // Created when they are needed: most sessions need none of them, and there may be thousands of idle sessions.
+  #asks: SessionServerRequests | undefined;
+  #listenings: Map<string, UpstreamSubscription> | undefined;
+  #subscriptions: SessionSubscriptions | undefined;
+  #changes: Changes<string, Uint8Array> | undefined;
+  #endings: (() => void)[] | undefined;
   #lastSeen: number;
   #ended = false;
 
@@ -98,11 +105,7 @@ export class Session {
     this.endpoint = facts.endpoint;
     this.client = facts.client;
     this.downstream = downstream;
-    this.asks = new SessionServerRequests(facts.client, limits, clock);
-    this.subscriptions = new SessionSubscriptions(limits);
-    this.#changes = new Changes(clock, limits.changesMs, (method, message) =>
-      this.downstream.deliver(message, 'keep', method),
-    );
+    this.#limits = limits;
     this.#clock = clock;
     this.openedAt = clock.now();
     this.#lastSeen = this.openedAt;
@@ -112,8 +115,25 @@ export class Session {
     return this.#ended;
   }
 
+  get asks(): SessionServerRequests {
+    this.#asks ??= new SessionServerRequests(this.client, this.#limits, this.#clock);
+    return this.#asks;
+  }
+
+  /** The client's subscriptions at modern backends. */
+  get listenings(): Map<string, UpstreamSubscription> {
+    this.#listenings ??= new Map();
+    return this.#listenings;
+  }
+
+  get subscriptions(): SessionSubscriptions {
+    this.#subscriptions ??= new SessionSubscriptions(this.#limits);
+    return this.#subscriptions;
+  }
+
   /** `action` is called once, when the session ends. */
   onEnd(action: () => void): void {
+    this.#endings ??= [];
     this.#endings.push(action);
   }
 
@@ -127,23 +147,9 @@ export class Session {
     return this.#lastSeen;
   }
 
-  /** Receives what a backend sends outside of calls. */
-  upstreamSink(backend: string, lost: (failure: Failure) => void): UpstreamSessionSink {
-    return {
-      notify: (said: Notification) => {
-        const notification = this.translate === undefined ? said : this.translate(backend, said);
-        if (notification === undefined || this.#ended || !this.hears(notification)) return;
-        if (this.mayHear?.(backend, notification) === false) return;
-        this.tell(forwarded(notification), notification);
-      },
-      ask: (ask: ServerRequest) => {
-        const failure = this.#ended ? new Failure('ask_not_supported') : this.denyAsk?.(backend, ask);
-        if (failure !== undefined) ask.answer({ failure });
-        else this.asks.relay(ask, (message) => this.put(message));
-      },
-      lost,
-      silenced: () => this.silenced?.(backend),
-    };
+  /** Receives what a backend sends outside of calls. `openedAt`: when its upstream session was asked for. */
+  upstreamSink(backend: string, openedAt: number, lost: UpstreamLost): SessionUpstreamSink {
+    return new SessionUpstreamSink(this, backend, openedAt, lost);
   }
 
   /** Whether a server request outside of calls can reach the client now. */
@@ -174,12 +180,19 @@ export class Session {
   tell(message: Uint8Array, notification: Notification): void {
     if (this.#ended) return;
     if (changedList(notification.method) === undefined) this.downstream.deliver(message, urgencyOf(notification));
-    else this.#changes.changed(notification.method, message);
+    else this.#changed(notification.method, message);
   }
 
   /** Reports a changed list. */
   tellChanged({ method }: ListKind): void {
-    if (!this.#ended) this.#changes.changed(method, notificationBytes(method));
+    if (!this.#ended) this.#changed(method, notificationBytes(method));
+  }
+
+  #changed(method: string, message: Uint8Array): void {
+    this.#changes ??= new Changes(this.#clock, this.#limits.changesMs, (kind, news) =>
+      this.downstream.deliver(news, 'keep', kind),
+    );
+    this.#changes.changed(method, message);
   }
 
   /** Whether the client's log level admits it, and the client's revision has it. */
@@ -199,13 +212,13 @@ export class Session {
     if (this.#ended) return;
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
-    this.asks.abandon(failure);
+    this.#asks?.abandon(failure);
     for (const { opening } of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
     this.upstreams.clear();
-    this.#changes.close();
-    this.subscriptions.clear();
-    for (const listening of this.listenings.values()) listening.close();
-    for (const action of this.#endings) action();
+    this.#changes?.close();
+    this.#subscriptions?.clear();
+    for (const listening of this.#listenings?.values() ?? []) listening.close();
+    for (const action of this.#endings ?? []) action();
     this.downstream.close();
   }
 }

@@ -36,10 +36,7 @@ export class MemoryEventLog implements EventLog {
 
   async append(stream: string, event: LoggedEvent): Promise<void> {
     const { eventsPerStream, eventBytesPerStream, eventBytesTotal } = this.#limits;
-    const kept = this.#streams.get(stream) ?? { events: [], bytes: 0, dropped: 0 };
-    this.#streams.delete(stream);
-    this.#streams.set(stream, kept);
-    kept.events.push(event);
+    const kept = this.#keep(stream, event);
     kept.bytes += event.data.byteLength;
     this.#bytes += costOf(event);
     while (kept.events.length > eventsPerStream || kept.bytes > eventBytesPerStream) this.#forgetOldest(kept);
@@ -47,6 +44,17 @@ export class MemoryEventLog implements EventLog {
     for (const quiet of this.#streams.values()) {
       while (quiet.events.length > 0 && this.#bytes > eventBytesTotal) this.#forgetOldest(quiet);
     }
+  }
+
+  /** The stream becomes the last of all. */
+  #keep(stream: string, event: LoggedEvent): KeptStream {
+    const known = this.#streams.get(stream);
+    // Most streams have one event, the one that they begin with: a literal has room for no more than that.
+    const kept = known ?? { events: [event], bytes: 0, dropped: 0 };
+    known?.events.push(event);
+    this.#streams.delete(stream);
+    this.#streams.set(stream, kept);
+    return kept;
   }
 
   async after(stream: string, sequence: number): Promise<readonly LoggedEvent[] | undefined> {

@@ -9,6 +9,7 @@ import type { Backend, Discovery, ListProcesses, UpstreamSession } from '../exch
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
 import { type Session, SessionUpstream } from '../session/session.ts';
+import type { UpstreamLost } from '../session/upstream-sink.ts';
 import type { WatchedSession } from '../subscriptions/session-subscription.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
@@ -29,10 +30,12 @@ export interface UpstreamLease extends Pick<UpstreamSession, 'call' | 'discovery
 
 export class UpstreamPool {
   readonly #currentGeneration: CurrentBackends;
+  readonly #clock: Clock;
   readonly #pooled: PooledSessions;
 
   constructor(currentGeneration: CurrentBackends, limits: PooledSessionsLimits, clock: Clock, hear: HearPooled) {
     this.#currentGeneration = currentGeneration;
+    this.#clock = clock;
     this.#pooled = new PooledSessions({
       ...{ limits, clock, hear },
       open: (permit, { backend, principal, client }, sink) =>
@@ -61,12 +64,7 @@ export class UpstreamPool {
    * The client session's own upstream session. A backend of both eras is used in the client's era, so that nothing
    * needs translation.
    */
-  forSession(
-    permit: Permit,
-    session: Session,
-    name: string,
-    lost: (failure: Failure) => void,
-  ): Promise<UpstreamSession> {
+  forSession(permit: Permit, session: Session, name: string, lost: UpstreamLost): Promise<UpstreamSession> {
     const existing = session.upstreams.get(name);
     if (existing !== undefined) return existing.opening.then((upstream) => this.#current(session, name, upstream));
     const opened = new SessionUpstream(this.#openForSession(permit, session, name, lost));
@@ -145,25 +143,13 @@ export class UpstreamPool {
     return backend;
   }
 
-  async #openForSession(
-    permit: Permit,
-    session: Session,
-    name: string,
-    lost: (failure: Failure) => void,
-  ): Promise<UpstreamSession> {
+  async #openForSession(permit: Permit, session: Session, name: string, lost: UpstreamLost): Promise<UpstreamSession> {
+    const sink = session.upstreamSink(name, this.#clock.now(), lost);
     const backend = this.#backend(name, session.principal);
     const { eras } = await backend.discover('legacy');
-    const mine = () => session.upstreams.get(name);
-    let opened: SessionUpstream | undefined;
-    const sink = session.upstreamSink(name, (failure) => {
-      // Ignore a session that has been replaced since, or will be, because its backend was taken out of service.
-      if (opened !== undefined && mine() !== opened) return;
-      session.upstreams.delete(name);
-      lost(failure);
-    });
     const era = eras.includes('legacy') ? 'legacy' : 'modern';
     const upstream = await backend.open(permit, era, session.client, sink, session.principal.key);
-    opened = mine();
+    sink.opened = session.upstreams.get(name);
     if (session.ended) upstream.close();
     else if (session.initialized !== undefined) upstream.notify(permit, session.initialized);
     return upstream;

@@ -10,7 +10,7 @@ import type { CallOutcome, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
 import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
 import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session, SessionFilter } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import { asksForInput, textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
@@ -53,15 +53,18 @@ function forBackend(failure: Failure): Failure {
   return new Failure('ask_not_supported', { message: failure.message });
 }
 
-/** Filters what backends send to a session outside any call. */
-export function filterSession(currentGeneration: CurrentGeneration, session: Session): void {
-  const { principal, endpoint } = session;
-  session.denyAsk = (backend, ask) => {
-    const failure = refusedAsk({ authorizer: currentGeneration.now.authorizer, principal, endpoint, backend }, ask);
-    return failure && forBackend(failure);
+/** Filters what backends send to sessions outside any call. One filter serves all sessions. */
+export function sessionFilter(currentGeneration: CurrentGeneration): SessionFilter {
+  const now = ({ principal, endpoint }: Session, backend: string): Now => {
+    return { authorizer: currentGeneration.now.authorizer, principal, endpoint, backend };
   };
-  session.mayHear = (backend, said) =>
-    hears({ authorizer: currentGeneration.now.authorizer, principal, endpoint, backend }, said);
+  return {
+    denyAsk: (session, backend, ask) => {
+      const failure = refusedAsk(now(session, backend), ask);
+      return failure && forBackend(failure);
+    },
+    mayHear: (session, backend, said) => hears(now(session, backend), said),
+  };
 }
 
 /** Updates of a resource are for clients that may read it. */
