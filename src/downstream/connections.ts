@@ -26,11 +26,21 @@ export interface TrackedConnection {
   due: number;
   /** The most recent response. */
   latest: HttpAnswer | undefined;
+  /** Undefined where connections from the address are not counted apart. */
+  readonly address: string | undefined;
+  /** Where it is counted. */
+  readonly counter: ConnectionCounter;
 }
 
 export const state = Symbol('state of a connection');
 /** Every connection has its state before its first request. */
 export type TrackedSocket<T extends Duplex = Duplex> = T & { [state]: TrackedConnection };
+
+/** One function for all connections: a closure for each would be kept as long as the connection. */
+function leave(this: Socket): void {
+  const connection = (this as TrackedSocket<Socket>)[state];
+  connection.counter.closed(connection);
+}
 
 export class ConnectionCounter {
   readonly #shared: Shared;
@@ -46,11 +56,16 @@ export class ConnectionCounter {
     // Many clients share the address of a trusted proxy, so such an address has no limit.
     const address = this.#shared.currentGeneration.now.addresses.peer(socket);
     this.#count(address, 1);
-    socket.once('close', () => this.#count(address, -1));
     const own = address === undefined ? 0 : this.#byAddress.of(address);
     const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;
-    (socket as TrackedSocket<Socket>)[state] = { isBeyondLimit, due: 0, latest: undefined };
+    const counted = { isBeyondLimit, due: 0, latest: undefined, address, counter: this };
+    (socket as TrackedSocket<Socket>)[state] = counted;
+    socket.on('close', leave);
     if (isBeyondLimit) destroyAfter(socket, RESERVED_MS);
+  }
+
+  closed({ address }: TrackedConnection): void {
+    this.#count(address, -1);
   }
 
   #count(address: string | undefined, change: 1 | -1): void {

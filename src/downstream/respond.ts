@@ -143,6 +143,18 @@ export function beginStream(res: HttpAnswer, headers?: ResponseHeaders): void {
   writeHead(res, 200, head);
 }
 
+/**
+ * Drops what a stream no longer needs once its head is sent: it may be open for hours, and there may be thousands. Node
+ * keeps the head as the pieces that it was put together from, and only asks whether there is one.
+ */
+export function lightenStream(res: HttpAnswer): void {
+  const sent = res as unknown as { _header: string | null; _headerSent: boolean };
+  if (!sent._headerSent) return;
+  sent._header = 'sent';
+  res.req.headers = {};
+  res.req.rawHeaders = [];
+}
+
 function sizeOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((size, piece) => size + piece.byteLength, 0);
 }

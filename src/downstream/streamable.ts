@@ -5,7 +5,7 @@ import type { Connection } from '../exchange/outlet.ts';
 import { checkStream, readAccept } from './accept.ts';
 import { faultFailure } from './events.ts';
 import { headersOf } from './post.ts';
-import { type HttpAnswer, respondEmpty, respondFailure } from './respond.ts';
+import { type HttpAnswer, lightenStream, respondEmpty, respondFailure } from './respond.ts';
 import { SseConnection } from './stream.ts';
 
 function sessionRequest({ req }: HttpAnswer, endpoint: Endpoint, sender: Authenticated): SessionRequest {
@@ -20,8 +20,10 @@ export async function serveStream(res: HttpAnswer, endpoint: Endpoint, sender: A
     return connection;
   };
   const failure = await orFault(res, () => res.shared.gateway.listen(sessionRequest(res, endpoint, sender), open));
-  if (failure === undefined) connection?.flush();
-  else if (connection === undefined) respondFailure(res, failure, { era: 'legacy' });
+  if (failure === undefined) {
+    connection?.flush();
+    lightenStream(res);
+  } else if (connection === undefined) respondFailure(res, failure, { era: 'legacy' });
   else connection.end();
 }
 
