@@ -3,6 +3,7 @@ import { MOST_FOREIGN } from './foreign-load.ts';
 import type { CallResult, CallRow, IdleRow, Results, StartRow, Starts } from './results.ts';
 import type { Spread } from './stats.ts';
 import { judge } from './targets.ts';
+import type { OpeningRow } from './workloads/opening.ts';
 
 const digits = (value: number, places: number) => value.toFixed(places);
 const range = ({ median, least, most }: Spread, places: number) =>
@@ -44,6 +45,17 @@ function callTable({ title, connections, foreignCores, floor, rows, workload }: 
   const at = connections === 1 ? 'one connection' : `${connections} connections`;
   const beside = foreignCores > MOST_FOREIGN ? ` **Others used ${digits(foreignCores, 2)} cores meanwhile.**` : '';
   return `### ${title}\n\`${workload}\`, ${at}.${beside}\n\n${table(head, rows.map(cells))}`;
+}
+
+function openingTable(rows: readonly OpeningRow[]): string {
+  const cells = ({ contestant, gatewayCpu, ratio }: OpeningRow) => [
+    contestant,
+    range(ratio, 2),
+    micros(gatewayCpu.median),
+  ];
+  const note = '`initialize`, `notifications/initialized` and the GET stream, HTTP backend.';
+  const head = ['', 'CPU, pass-through = 1', 'CPU µs/session'];
+  return `### Opening a legacy session\n\`opening\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 
 function idleTable(rows: readonly IdleRow[]): string {
@@ -104,8 +116,9 @@ function preface({ node, cores, date, rounds, profiled, absent }: Results): stri
 }
 
 export function writeReport(results: Results): string {
-  const { calls, idle, starts } = results;
+  const { calls, opening, idle, starts } = results;
   const parts = [preface(results), targetTable(results), ...calls.map(callTable)];
+  if (opening.length > 0) parts.push(openingTable(opening));
   if (idle.length > 0) parts.push(idleTable(idle));
   if (starts !== undefined) parts.push(startTable(starts));
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;

@@ -1,6 +1,7 @@
 /** What a run finds out; written as it is to `latest.json`. */
 import type { Group } from './contestants/contestant.ts';
 import type { Spread } from './stats.ts';
+import type { OpeningRow } from './workloads/opening.ts';
 
 /** One contestant under one load; medians over the rounds. */
 export interface CallRow {
@@ -70,6 +71,7 @@ export interface Results {
   readonly profiled: string | undefined;
   readonly absent: readonly Absent[];
   readonly calls: readonly CallResult[];
+  readonly opening: readonly OpeningRow[];
   readonly idle: readonly IdleRow[];
   readonly starts: Starts | undefined;
 }

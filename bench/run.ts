@@ -15,11 +15,12 @@ import type { Absent, CallResult, IdleRow, Results } from './results.ts';
 import { judge } from './targets.ts';
 import { type CallWorkload, callWorkloads } from './workloads/calls.ts';
 import { measureIdle } from './workloads/idle.ts';
+import { measureOpening } from './workloads/opening.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
 const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'edges'];
-const workloadNames = [...callWorkloads.map(({ id }) => id), 'idle', 'start'];
+const workloadNames = [...callWorkloads.map(({ id }) => id), 'opening', 'idle', 'start'];
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -82,6 +83,13 @@ async function run(options: Options): Promise<Results> {
   }
   // What stands behind a contestant of the other groups says nothing new here.
   const single = present.filter(({ group }) => group === 'http' || group === 'stdio');
+  // Behind the other floors nothing ends a session. The backend by itself is no gateway.
+  const opening = isWanted('opening')
+    ? await measureOpening(
+        present.filter(({ name, group }) => group === 'http' && name !== 'direct'),
+        options.rounds,
+      )
+    : [];
   const idle: IdleRow[] = [];
   if (isWanted('idle')) {
     say('idle ...');
@@ -97,6 +105,7 @@ async function run(options: Options): Promise<Results> {
     profiled: options.profile,
     absent,
     calls,
+    opening,
     idle,
     starts,
   };

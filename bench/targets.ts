@@ -74,7 +74,18 @@ const start = (
   },
 });
 
+const opening: SingleTarget = {
+  title: 'Opening a legacy session',
+  most: 1.3,
+  unit: 'CPU, ratio to pass-through',
+  read: (results) => {
+    const row = results.opening.find((one) => one.contestant === 'bascule');
+    return row && { value: row.ratio.median, foreignCores: row.foreignCores };
+  },
+};
+
 const singleTargets: readonly SingleTarget[] = [
+  opening,
   idle('http', 42),
   idle('stdio', 25),
   start('From the start to the first answer', 2.5, 'times `node -e 0`', (ms, _rssMb, bareMs) => ms / bareMs),

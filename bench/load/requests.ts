@@ -58,6 +58,10 @@ export function initializedNotification(url: URL, session: string): Buffer {
   return post(url, ofSession(session), { method: 'notifications/initialized' });
 }
 
+export function deleteRequest(url: URL, session: string): Buffer {
+  return httpBytes('DELETE', url, ofSession(session), '');
+}
+
 export function streamRequest(url: URL, session: string): Buffer {
   return httpBytes('GET', url, { accept: 'text/event-stream', ...ofSession(session) }, '');
 }

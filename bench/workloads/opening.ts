@@ -1,0 +1,89 @@
+/**
+ * Opening legacy sessions as a client does: `initialize`, `notifications/initialized` and the GET stream. What counts is
+ * the CPU of the gateway until nothing is left to do, so that work which it puts off counts as well. The sessions of a
+ * round are ended before the next one, which is not counted.
+ */
+import type { Contestant, Place, Running } from '../contestants/contestant.ts';
+import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
+import { deleteRequest, streamRequest } from '../load/requests.ts';
+import { openSession } from '../load/session.ts';
+import { type Spread, spread } from '../stats.ts';
+import { cpuMicros, settle } from '../system.ts';
+
+/** Enough for the idle timers of the settling to be nothing beside them. */
+const SESSIONS = 200;
+/** Sessions that are being opened at once. */
+const OPENERS = 8;
+
+export interface OpeningRow {
+  readonly contestant: string;
+  /** Microseconds of CPU for one session. */
+  readonly gatewayCpu: Spread;
+  /** CPU against that of the floor in the same round. */
+  readonly ratio: Spread;
+}
+
+interface OpenedSession {
+  readonly id: string;
+  readonly stream: IdleStream;
+}
+
+interface Turn {
+  readonly contestant: Contestant;
+  readonly running: Running;
+  readonly samples: number[];
+}
+
+/** The first round warms up. */
+export async function measureOpening(contestants: readonly Contestant[], rounds: number): Promise<OpeningRow[]> {
+  const turns: Turn[] = [];
+  try {
+    for (const contestant of contestants)
+      turns.push({ contestant, running: await contestant.start({ targets: ['legacy'], nodeArgs: [] }), samples: [] });
+    for (let round = 0; round <= rounds; round += 1)
+      for (const { running, samples } of turns) samples.push(await openOnce(running.at('legacy')));
+  } finally {
+    await Promise.all(turns.map(({ running }) => running.stop()));
+  }
+  const floor = turns.find(({ contestant }) => contestant.isFloor)?.samples ?? [];
+  return turns.map(({ contestant, samples }) => ({
+    contestant: contestant.name,
+    gatewayCpu: spread(samples.slice(1)),
+    ratio: spread(samples.map((own, round) => own / (floor[round] ?? Number.NaN)).slice(1)),
+  }));
+}
+
+async function openOnce({ url, pid }: Place): Promise<number> {
+  await settle(pid);
+  const opened: OpenedSession[] = [];
+  const before = cpuMicros(pid);
+  await overConnections(url, SESSIONS, async (connection) => {
+    const id = await openSession(url, connection);
+    opened.push({ id, stream: await openIdleStream(url, streamRequest(url, id)) });
+  });
+  await settle(pid);
+  const cpu = cpuMicros(pid) - before;
+  for (const { stream } of opened) stream.close();
+  await overConnections(url, opened.length, async (connection, index) => {
+    await connection.ask(deleteRequest(url, (opened[index] as OpenedSession).id));
+  });
+  return cpu / SESSIONS;
+}
+
+async function overConnections(
+  url: URL,
+  times: number,
+  work: (connection: Connection, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: OPENERS }, async () => {
+      const connection = await Connection.open(url);
+      try {
+        while (next < times) await work(connection, next++);
+      } finally {
+        connection.close();
+      }
+    }),
+  );
+}
