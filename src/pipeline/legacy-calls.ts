@@ -133,14 +133,18 @@ export class LegacyCalls implements EraCalls {
  * Keeps which URI of the client means which resource of the backend, for later updates. Throws where there are too
  * many.
  */
-function rememberSubscription({ subscriptions }: Session, exchange: Exchange, target: ResolvedTarget): void {
+function rememberSubscription(session: Session, exchange: Exchange, target: ResolvedTarget): void {
+  const { method } = exchange.row;
+  if (method !== 'resources/subscribe' && method !== 'resources/unsubscribe') return;
   const { backend, message } = target;
   const address = textMember(exchange.request.bytes, exchange.request.params, 'uri');
   const name = textMember(message.bytes, message.params, 'uri');
   if (address === undefined || name === undefined) return;
-  if (exchange.row.method === 'resources/unsubscribe') subscriptions.remove(address);
-  if (exchange.row.method !== 'resources/subscribe') return;
-  const over = subscriptions.reserve(address, { backend, name });
+  if (method === 'resources/unsubscribe') {
+    session.subscriptions.remove(address);
+    return;
+  }
+  const over = session.subscriptions.reserve(address, { backend, name });
   exchange.onOver(({ outcome }) => over(outcome === 'result'));
 }
 
