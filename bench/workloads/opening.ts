@@ -1,7 +1,7 @@
 /**
- * Opening legacy sessions as a client does: `initialize`, `notifications/initialized` and the GET stream. What counts is
- * the CPU of the gateway until nothing is left to do, so that work which it puts off counts as well. The sessions of a
- * round are ended before the next one, which is not counted.
+ * Opening legacy sessions as a client does: `initialize`, `notifications/initialized` and the GET stream. What counts
+ * is the CPU of the gateway until nothing is left to do, so that work which it puts off counts as well. The sessions of
+ * a round are ended before the next one, which is not counted.
  */
 import type { Contestant, Place, Running } from '../contestants/contestant.ts';
 import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
@@ -12,6 +12,8 @@ import { cpuMicros, settle } from '../system.ts';
 
 /** Enough for the idle timers of the settling to be nothing beside them. */
 const SESSIONS = 200;
+/** Rounds that do not count: code that runs a few times for a session is compiled after a thousand of them. */
+const WARM_ROUNDS = 6;
 /** Sessions that are being opened at once. */
 const OPENERS = 8;
 
@@ -34,13 +36,12 @@ interface Turn {
   readonly samples: number[];
 }
 
-/** The first round warms up. */
 export async function measureOpening(contestants: readonly Contestant[], rounds: number): Promise<OpeningRow[]> {
   const turns: Turn[] = [];
   try {
     for (const contestant of contestants)
       turns.push({ contestant, running: await contestant.start({ targets: ['legacy'], nodeArgs: [] }), samples: [] });
-    for (let round = 0; round <= rounds; round += 1)
+    for (let round = 0; round < WARM_ROUNDS + rounds; round += 1)
       for (const { running, samples } of turns) samples.push(await openOnce(running.at('legacy')));
   } finally {
     await Promise.all(turns.map(({ running }) => running.stop()));
@@ -48,8 +49,8 @@ export async function measureOpening(contestants: readonly Contestant[], rounds:
   const floor = turns.find(({ contestant }) => contestant.isFloor)?.samples ?? [];
   return turns.map(({ contestant, samples }) => ({
     contestant: contestant.name,
-    gatewayCpu: spread(samples.slice(1)),
-    ratio: spread(samples.map((own, round) => own / (floor[round] ?? Number.NaN)).slice(1)),
+    gatewayCpu: spread(samples.slice(WARM_ROUNDS)),
+    ratio: spread(samples.map((own, round) => own / (floor[round] ?? Number.NaN)).slice(WARM_ROUNDS)),
   }));
 }
 
