@@ -4,10 +4,11 @@
  * a round are ended before the next one, which is not counted.
  */
 import type { Contestant, Place, Running } from '../contestants/contestant.ts';
+import { ForeignLoad } from '../foreign-load.ts';
 import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
 import { deleteRequest, streamRequest } from '../load/requests.ts';
 import { openSession } from '../load/session.ts';
-import { type Spread, spread } from '../stats.ts';
+import { ratioOfMedians, type Spread, spread } from '../stats.ts';
 import { cpuMicros, settle } from '../system.ts';
 
 /** Enough for the idle timers of the settling to be nothing beside them. */
@@ -23,6 +24,8 @@ export interface OpeningRow {
   readonly gatewayCpu: Spread;
   /** CPU against that of the floor in the same round. */
   readonly ratio: Spread;
+  /** How many cores others used meanwhile. */
+  readonly foreignCores: number;
 }
 
 interface OpenedSession {
@@ -41,16 +44,27 @@ export async function measureOpening(contestants: readonly Contestant[], rounds:
   try {
     for (const contestant of contestants)
       turns.push({ contestant, running: await contestant.start({ targets: ['legacy'], nodeArgs: [] }), samples: [] });
-    for (let round = 0; round < WARM_ROUNDS + rounds; round += 1)
-      for (const { running, samples } of turns) samples.push(await openOnce(running.at('legacy')));
+    for (let round = 0; round < WARM_ROUNDS; round += 1) await takeRound(turns);
+    for (const { samples } of turns) samples.length = 0;
+    const foreign = new ForeignLoad();
+    for (let round = 0; round < rounds; round += 1) await takeRound(turns);
+    return rowsOf(turns, foreign.cores());
   } finally {
     await Promise.all(turns.map(({ running }) => running.stop()));
   }
+}
+
+async function takeRound(turns: readonly Turn[]): Promise<void> {
+  for (const { running, samples } of turns) samples.push(await openOnce(running.at('legacy')));
+}
+
+function rowsOf(turns: readonly Turn[], foreignCores: number): OpeningRow[] {
   const floor = turns.find(({ contestant }) => contestant.isFloor)?.samples ?? [];
   return turns.map(({ contestant, samples }) => ({
     contestant: contestant.name,
-    gatewayCpu: spread(samples.slice(WARM_ROUNDS)),
-    ratio: spread(samples.map((own, round) => own / (floor[round] ?? Number.NaN)).slice(WARM_ROUNDS)),
+    gatewayCpu: spread(samples),
+    ratio: ratioOfMedians(samples, floor),
+    foreignCores,
   }));
 }
 
