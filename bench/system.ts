@@ -34,10 +34,15 @@ function endedChildrenMicros(pid: number): number {
   return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * MICROS_PER_TICK;
 }
 
-/** What all processes together have used, and what the host kept from this machine. */
+/**
+ * What all processes together have used, and what the host kept from this machine. Interrupts are part of it: what the
+ * system does for a packet in one of them, a process is charged for as well.
+ */
 export function machineCpuMicros(): number {
-  const [, user, nice, system, , , , , steal] = readOrNothing('/proc/stat').split(/\s+/, 9).map(Number);
-  return ((user ?? 0) + (nice ?? 0) + (system ?? 0) + (steal ?? 0)) * MICROS_PER_TICK;
+  const [, user, nice, system, , , ...interrupts] = readOrNothing('/proc/stat').split(/\s+/, 9).map(Number);
+  return (
+    [user, nice, system, ...interrupts].reduce<number>((total, ticks) => total + (ticks ?? 0), 0) * MICROS_PER_TICK
+  );
 }
 
 export function descendantsOf(pid: number): number[] {
