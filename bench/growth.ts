@@ -16,7 +16,7 @@ import { rules } from './growth/rules.ts';
 import { sessions } from './growth/sessions.ts';
 import { tools } from './growth/tools.ts';
 import { judge } from './growth/verdict.ts';
-import { runToEnd } from './process.ts';
+import { runProgram } from './program.ts';
 
 const axes: readonly Axis[] = [backends, rules, sessions, payloads, tools];
 
@@ -100,4 +100,4 @@ async function main(): Promise<number> {
   return assert ? outcomeOf(measured) : 0;
 }
 
-runToEnd(main);
+runProgram(main);

@@ -82,15 +82,3 @@ export async function launch(launched: Launch): Promise<Launched> {
   };
   return { pid: child.pid as number, spawnedAt, said, output: () => output, stop };
 }
-
-/** Ends the bench with the status that `main` gives, and its processes with it, by whatever way it ends. */
-export function runToEnd(main: () => Promise<number>): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-  main().then(
-    (code) => process.exit(code),
-    (error: unknown) => {
-      process.stderr.write(`\nTHE BENCH FAILED\n${error instanceof Error ? error.message : String(error)}\n`);
-      process.exit(1);
-    },
-  );
-}

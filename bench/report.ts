@@ -1,24 +1,9 @@
 /** The results as Markdown, ready for the documentation. */
 import { MOST_FOREIGN } from './foreign-load.ts';
+import { digits, grouped, micros, range, table } from './markdown.ts';
 import type { CallResult, CallRow, IdleRow, Results, StartRow, Starts } from './results.ts';
-import type { Spread } from './stats.ts';
 import { judge } from './targets.ts';
 import type { OpeningRow } from './workloads/opening.ts';
-
-const digits = (value: number, places: number) => value.toFixed(places);
-const range = ({ median, least, most }: Spread, places: number) =>
-  `${digits(median, places)} (${digits(least, places)}–${digits(most, places)})`;
-const grouped = (value: number) => Math.round(value).toLocaleString('en-US');
-const micros = (value: number) => (value < 1000 ? digits(value, 1) : grouped(value));
-
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((cells) => (cells[column] ?? '').length)),
-  );
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  return [line(head), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows.map(line)].join('\n');
-}
 
 function callTable({ title, connections, foreignCores, floor, rows, workload }: CallResult): string {
   const least = rows.find(({ contestant }) => contestant === floor)?.gatewayCpu.median;
@@ -86,7 +71,7 @@ function startTable({ rows, bareNodeMs }: Starts): string {
   return `### Start-up\n\`start\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 
-function targetTable(results: Results): string | undefined {
+export function targetTable(results: Results): string | undefined {
   const verdicts = judge(results);
   if (verdicts.length === 0) return undefined;
   const rows = verdicts.map(({ title, what, against, most, measured, outcome }) => [

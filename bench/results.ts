@@ -9,12 +9,16 @@ export interface CallRow {
   /** Microseconds of CPU per call. */
   readonly gatewayCpu: Spread;
   readonly backendCpu: Spread;
+  /** Of both together. */
+  readonly treeCpu: Spread;
   /** CPU against that of the group's floor. */
   readonly ratio?: Spread;
   readonly callsPerSecond: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  /** The most resident memory that it had after a round, in megabytes, all its processes but the backends. */
+  readonly rssMb: number;
   readonly calls: number;
 }
 

@@ -9,10 +9,9 @@ import { buildPrograms, resultsDirectory } from './build.ts';
 import { contestants } from './contestants/all.ts';
 import type { Contestant, Group, Target } from './contestants/contestant.ts';
 import { type Options, readOptions, usage } from './options.ts';
-import { runToEnd } from './process.ts';
+import { runProgram, say, statusOf } from './program.ts';
 import { writeReport } from './report.ts';
 import type { Absent, CallResult, IdleRow, Results } from './results.ts';
-import { judge } from './targets.ts';
 import { type CallWorkload, callWorkloads } from './workloads/calls.ts';
 import { measureIdle } from './workloads/idle.ts';
 import { measureOpening } from './workloads/opening.ts';
@@ -21,8 +20,6 @@ import { type Entrant, takeTurns } from './workloads/turns.ts';
 
 const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'edges'];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'opening', 'idle', 'start'];
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 function nodeArgsFor({ name, group }: Contestant, profile: string | undefined): string[] {
   if (name !== profile) return [];
@@ -127,10 +124,7 @@ async function main(): Promise<number> {
   writeFileSync(join(resultsDirectory, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
   process.stdout.write(report);
   say(`\n${Math.round((Date.now() - begun) / 1000)} s; also in bench/results/latest.md and latest.json`);
-  if (!options.assert) return 0;
-  const outcomes = judge(results).map(({ outcome }) => outcome);
-  if (outcomes.includes('MISSED')) return 1;
-  return outcomes.includes('too busy') ? 2 : 0;
+  return options.assert ? statusOf(results) : 0;
 }
 
-runToEnd(main);
+runProgram(main);

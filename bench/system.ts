@@ -71,6 +71,11 @@ function readOrNothing(path: string): string {
   }
 }
 
+/** Resident memory of a process in kilobytes; none of one that has ended. */
+export function residentKb(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
 export interface Memory {
   /** All of it, in kilobytes, shared code and the mapped files of the program included. */
   readonly resident: number;

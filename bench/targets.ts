@@ -5,6 +5,7 @@ import type { CallResult, CallRow, Results } from './results.ts';
 /** What of two contestants of a workload is compared. */
 const measures = {
   'CPU, ratio': (own: CallRow, against: CallRow) => own.gatewayCpu.median / against.gatewayCpu.median,
+  'CPU with the server, ratio': (own: CallRow, against: CallRow) => own.treeCpu.median / against.treeCpu.median,
   'p99, ratio': (own: CallRow, against: CallRow) => own.p99 / against.p99,
   'CPU, µs more': (own: CallRow, against: CallRow) => own.gatewayCpu.median - against.gatewayCpu.median,
 } as const;
@@ -37,6 +38,9 @@ export const callTargets: readonly CallTarget[] = [
   { workload: 'identity', what: 'CPU, µs more', most: 5, contestant: 'key' },
   { workload: 'policy', most: 1.15, contestant: 'key, 100 rules and audit' },
   { workload: 'usual', most: 1.15, contestant: 'key, 100 rules and audit' },
+  { workload: 'peers-stdio', what: 'CPU with the server, ratio', most: 0.9, against: 'TBXark/mcp-proxy' },
+  { workload: 'peers-stdio', what: 'CPU with the server, ratio', most: 0.15, against: 'mcp-proxy' },
+  { workload: 'peers-http-legacy', most: 0.07, against: 'ToolHive vMCP' },
 ];
 
 interface SingleTarget {

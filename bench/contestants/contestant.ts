@@ -9,7 +9,10 @@ export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
  * Contestants are compared within one group only: by what the server is reached over, or by what is served where many
  * of them stand behind one address, or by who is let in, or by what is decided and recorded, or by the edges of HTTP.
  */
-export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity' | 'policy' | 'usual' | 'edges';
+export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity' | 'policy' | 'usual' | 'edges' | PeerGroup;
+
+/** Where Bascule is measured beside other gateways. */
+export type PeerGroup = 'peers-http-legacy' | 'peers-http-modern' | 'peers-stdio';
 
 export interface Place {
   readonly url: URL;
@@ -19,6 +22,8 @@ export interface Place {
   backendPids(): readonly number[];
   /** Where the HTTP backend behind it tells how many sessions and streams it has. */
   readonly backendStats?: URL;
+  /** It has no sessions of its own for legacy clients. */
+  readonly withoutSessions?: true;
   /** What every request presents. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What clients call a backend's tool, where that is something else; connections are spread over the backends. */
@@ -43,6 +48,8 @@ export interface Contestant {
   readonly group: Group;
   /** Ratios are taken against the one that is the floor of its group. */
   readonly isFloor?: true;
+  /** Of the calls that each of its rounds has, where it is too slow for all of them. */
+  readonly share?: number;
   /** Why it can't take part, if it can't. */
   missing?(): string | undefined;
   start(options: StartOptions): Promise<Running>;

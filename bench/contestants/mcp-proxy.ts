@@ -1,10 +1,9 @@
 /** mcp-proxy from npm. It fronts stdio servers only, one for each process, shared by all of its clients. */
 import { existsSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { programPath, root } from '../build.ts';
+import { freePort } from '../free-port.ts';
 import { Connection } from '../load/connection.ts';
 import { type Launched, launch } from '../process.ts';
 import { backendsUnder, type Contestant, type Place, type Target } from './contestant.ts';
@@ -12,18 +11,6 @@ import { backendsUnder, type Contestant, type Place, type Target } from './conte
 const program = join(root, 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs');
 const READY_MS = 20_000;
 const POLL_MS = 5;
-
-/** It does not say which port the system chose, so one is chosen for it. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 async function listening(url: URL, { output }: Launched): Promise<void> {
   const deadline = Date.now() + READY_MS;

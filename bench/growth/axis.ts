@@ -78,7 +78,7 @@ export const smallCalls = { warmCalls: 5000, roundCalls: 1000 } as const;
 
 /** Microseconds of CPU per call. All values of the axis take turns, as contestants do in `npm run bench`. */
 export async function measureCalls(stations: readonly Station[], sizes: Sizes): Promise<Costs> {
-  const foreignCores = await alternate(
+  const { foreignCores } = await alternate(
     stations.map(({ turn }) => turn),
     sizes,
   );

@@ -89,7 +89,7 @@ async function measureWay(values: readonly number[], ask: (bytes: number) => Que
       prepared.push({ name: runner.name, turns, peak: await peaksOf(runner, turns) });
     }
     const inOrder = values.flatMap((_, at) => prepared.flatMap(({ turns }) => turns[at]?.turn ?? []));
-    const foreignCores = await alternate(inOrder, sizes);
+    const { foreignCores } = await alternate(inOrder, sizes);
     const measured = prepared.map(
       ({ name, turns, peak }): Measured => ({
         name,

@@ -1,6 +1,6 @@
 /** How costs grow, as Markdown; for the documentation with its charts. */
 import { MOST_FOREIGN } from '../foreign-load.ts';
-import { table } from '../report.ts';
+import { table } from '../markdown.ts';
 import type { AxisResult, KeptResult } from './axis.ts';
 import { figure, valueLabel } from './labels.ts';
 import { judge, mostExponent, type Verdict } from './verdict.ts';

@@ -41,11 +41,14 @@ export function modernRequest(url: URL, id: Id, { method, ...params }: Call, mor
   return post(url, headers, { id, method, params: { ...params, _meta } });
 }
 
-function ofSession(session: string): Headers {
-  return { 'mcp-session-id': session, 'mcp-protocol-version': legacyRevision };
+/** Some servers have no sessions, and give no id. */
+type Session = string | undefined;
+
+function ofSession(session: Session): Headers {
+  return { ...(session !== undefined && { 'mcp-session-id': session }), 'mcp-protocol-version': legacyRevision };
 }
 
-export function legacyRequest(url: URL, session: string, id: Id, { method, ...params }: Call): Buffer {
+export function legacyRequest(url: URL, session: Session, id: Id, { method, ...params }: Call): Buffer {
   return post(url, ofSession(session), { id, method, params });
 }
 
@@ -54,7 +57,7 @@ export function initializeRequest(url: URL): Buffer {
   return post(url, {}, { id: 'initialize', method: 'initialize', params });
 }
 
-export function initializedNotification(url: URL, session: string): Buffer {
+export function initializedNotification(url: URL, session: Session): Buffer {
   return post(url, ofSession(session), { method: 'notifications/initialized' });
 }
 

@@ -1,7 +1,7 @@
 /** One round: a fixed number of calls, over connections that each ask again as soon as they are answered. */
 import { performance } from 'node:perf_hooks';
 import { percentile } from '../stats.ts';
-import { cpuMicros, descendantsOf, treeCpuMicros } from '../system.ts';
+import { cpuMicros, descendantsOf, residentKb, treeCpuMicros } from '../system.ts';
 import { Connection } from './connection.ts';
 import { type Expected, Verifier } from './verify.ts';
 
@@ -35,6 +35,8 @@ export interface Sample {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  /** Resident memory of the gateway's processes after it, in megabytes. */
+  readonly rssMb: number;
 }
 
 /** A round that takes longer has met somebody who is far too slow, and ends with the calls that it has. */
@@ -97,6 +99,7 @@ async function measure(workers: (() => Promise<void>)[], watched: Watched, calls
     backendCpu: (after.backends - before.backends) / made,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
+    rssMb: residentMb(watched),
   };
 }
 
@@ -105,6 +108,12 @@ function cpuOf({ gateway, backends }: Watched): { gateway: number; backends: num
   const [pids, below] = [backends(), new Set(descendantsOf(gateway))];
   const own = treeCpuMicros(gateway) - sum(pids.filter((pid) => below.has(pid)));
   return { gateway: own, backends: sum(pids) };
+}
+
+function residentMb({ gateway, backends }: Watched): number {
+  const not = new Set(backends());
+  const own = [gateway, ...descendantsOf(gateway)].filter((pid) => !not.has(pid));
+  return own.reduce((total, pid) => total + residentKb(pid), 0) / 1024;
 }
 
 function sum(pids: readonly number[]): number {

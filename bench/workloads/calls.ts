@@ -78,10 +78,10 @@ const report = large(toolNames.report, makeReport);
 const records = large(toolNames.records, makeRecords);
 
 /** Enough to keep a gateway busy all the time, without a queue that hides how long one call takes. */
-const MANY = 16;
+export const MANY = 16;
 const SOME = 4;
 
-const small = {
+export const small = {
   warmCalls: 30_000,
   roundCalls: 1000,
   asking: (place: Place) => (connection: number) => [echo(place, connection)],

@@ -6,7 +6,7 @@ import { ForeignLoad } from '../foreign-load.ts';
 import { Connection } from '../load/connection.ts';
 import { legacyRequest, modernRequest } from '../load/requests.ts';
 import { type Load, runRound, type Sample } from '../load/round.ts';
-import { openSession } from '../load/session.ts';
+import { introduce, openSession } from '../load/session.ts';
 import type { Options } from '../options.ts';
 import type { CallResult, CallRow } from '../results.ts';
 import { median, ratioOfMedians, spread } from '../stats.ts';
@@ -20,6 +20,8 @@ export interface Entrant {
 export interface Turn {
   readonly workload: Pick<CallWorkload, 'warmCalls' | 'roundCalls'>;
   readonly samples: Sample[];
+  /** Of the calls that the workload names: some are too slow for all of them. */
+  readonly share?: number | undefined;
   go(calls: number): Promise<Sample>;
 }
 
@@ -27,17 +29,25 @@ interface ContestantTurn extends Turn {
   readonly contestant: Contestant;
 }
 
+/** What becomes of a contestant that fails: the run ends, unless it is said that the others go on. */
+export type Lost = (contestant: Contestant, why: unknown) => void;
+
 export type Sizes = Pick<Options, 'rounds' | 'share'>;
 
 export async function takeTurns(
   workload: CallWorkload,
   entrants: readonly Entrant[],
   sizes: Sizes,
+  lost?: Lost,
 ): Promise<CallResult> {
   const { id, title, group, connections } = workload;
-  const turns: ContestantTurn[] = [];
-  for (const entrant of entrants) turns.push(await prepare(workload, entrant));
-  const foreignCores = await alternate(turns, sizes);
+  const entered: ContestantTurn[] = [];
+  for (const entrant of entrants) entered.push(await prepare(workload, entrant));
+  const { turns, foreignCores } = await alternate(
+    entered,
+    sizes,
+    lost && (({ contestant }, why) => lost(contestant, why)),
+  );
   const floor = turns.find((turn) => turn.contestant.isFloor);
   return {
     workload: id,
@@ -50,17 +60,41 @@ export async function takeTurns(
   };
 }
 
-/** After a warm-up of each; gives how many cores others used meanwhile. */
-export async function alternate(turns: readonly Turn[], { rounds, share }: Sizes): Promise<number> {
-  for (const { workload, go } of turns) await go(Math.ceil(workload.warmCalls * share));
+function endTheRun(_turn: Turn, why: unknown): void {
+  throw why;
+}
+
+/** After a warm-up of each; gives those that did not fail, and how many cores others used meanwhile. */
+export async function alternate<T extends Turn>(
+  entered: readonly T[],
+  { rounds, share }: Sizes,
+  lost: (turn: T, why: unknown) => void = endTheRun,
+): Promise<{ readonly turns: readonly T[]; readonly foreignCores: number }> {
+  let turns = entered;
+  const take = async (turn: T, calls: number): Promise<Sample | undefined> => {
+    try {
+      return await turn.go(Math.ceil(calls * share * (turn.share ?? 1)));
+    } catch (why) {
+      lost(turn, why);
+      turns = turns.filter((one) => one !== turn);
+      return undefined;
+    }
+  };
+  for (const turn of turns) await take(turn, turn.workload.warmCalls);
   const foreign = new ForeignLoad();
   for (let round = 0; round < rounds; round += 1) {
     // Forth and back: whoever always came second would pay for what the first one left behind.
-    for (const { workload, samples, go } of round % 2 === 0 ? turns : turns.toReversed()) {
-      samples.push(await go(Math.ceil(workload.roundCalls * share)));
+    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
+      const sample = await take(turn, turn.workload.roundCalls);
+      if (sample !== undefined) turn.samples.push(sample);
     }
   }
-  return foreign.cores();
+  return { turns, foreignCores: foreign.cores() };
+}
+
+/** Whether it gives the right answer to each connection; throws where it does not. */
+export async function tryOnce(workload: CallWorkload, entrant: Entrant): Promise<void> {
+  await (await prepare(workload, entrant)).go(1);
 }
 
 export async function prepare(workload: CallWorkload, { contestant, running }: Entrant): Promise<ContestantTurn> {
@@ -76,7 +110,7 @@ export async function prepare(workload: CallWorkload, { contestant, running }: E
       runRound(load, watched, calls).catch((cause: unknown) => {
         throw named(cause);
       });
-    return { workload, contestant, samples: [], go };
+    return { workload, contestant, samples: [], share: contestant.share, go };
   } catch (cause) {
     throw named(cause);
   }
@@ -85,7 +119,8 @@ export async function prepare(workload: CallWorkload, { contestant, running }: E
 /** A legacy session is opened once, and serves all connections of all rounds. */
 export async function loadOf(workload: CallWorkload, place: Place): Promise<Load> {
   const { url, headers } = place;
-  const session = workload.target.startsWith('legacy') ? await newSession(url) : undefined;
+  const isLegacy = workload.target.startsWith('legacy');
+  const session = isLegacy ? await newSession(place) : undefined;
   const asking = await workload.asking(place);
   return {
     url,
@@ -93,18 +128,17 @@ export async function loadOf(workload: CallWorkload, place: Place): Promise<Load
     requests: (connection) => {
       const id = connection + 1;
       return asking(connection).map(({ call, expected }) => {
-        const bytes =
-          session === undefined ? modernRequest(url, id, call, headers) : legacyRequest(url, session, id, call);
+        const bytes = isLegacy ? legacyRequest(url, session, id, call) : modernRequest(url, id, call, headers);
         return { id, bytes, expected };
       });
     },
   };
 }
 
-async function newSession(url: URL): Promise<string> {
+async function newSession({ url, withoutSessions }: Place): Promise<string | undefined> {
   const connection = await Connection.open(url);
   try {
-    return await openSession(url, connection);
+    return await (withoutSessions ? introduce : openSession)(url, connection);
   } finally {
     connection.close();
   }
@@ -117,10 +151,12 @@ function rowOf({ contestant, samples }: ContestantTurn, floor: Turn | undefined)
     contestant: contestant.name,
     gatewayCpu: spread(cpu),
     backendCpu: spread(samples.map((sample) => sample.backendCpu)),
+    treeCpu: spread(samples.map((sample) => sample.gatewayCpu + sample.backendCpu)),
     ...(least && { ratio: ratioOfMedians(cpu, least) }),
     callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
     p50: median(samples.map((sample) => sample.p50)),
     p99: median(samples.map((sample) => sample.p99)),
+    rssMb: Math.max(...samples.map((sample) => sample.rssMb)),
     calls: samples.reduce((total, sample) => total + sample.calls, 0),
   };
 }
