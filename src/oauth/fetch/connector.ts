@@ -5,7 +5,8 @@
  * are kept alive: HTTP/1.0 has a different default.
  */
 import { Socket } from 'node:net';
-import { buildConnector, errors } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
+import errors from 'undici/lib/core/errors.js';
 
 type SocketListener = (this: Socket, ...args: unknown[]) => void;
 

@@ -5,7 +5,9 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import request from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { ACCEPTED_CODINGS, readBody } from './body.ts';
 import { createConnector } from './connector.ts';
 import { OutwardError, type OutwardErrorKind } from './errors.ts';
@@ -107,7 +109,9 @@ export function createOutwardFetch(options: OutwardOptions = {}): Outward {
     const signals = init.signal == null ? [overdue] : [overdue, init.signal];
     try {
       const sent = await prepare(url, init, limits);
-      return await answer(await request(url, { ...sent, dispatcher: agent, signal: AbortSignal.any(signals) }), limits);
+      const { origin, pathname, search } = url;
+      const asked = { ...sent, origin, path: `${pathname}${search}`, signal: AbortSignal.any(signals) };
+      return await answer(await request.call(agent, asked), limits);
     } catch (error) {
       // Like the platform's `fetch`: an aborted caller gets its own reason.
       if (init.signal?.aborted === true) throw init.signal.reason;

@@ -3,7 +3,8 @@
  * streams that stay open (GET, `subscriptions/listen`); and one-way posts, among them the responses and cancellations
  * that running calls need in order to end.
  */
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import { Failure } from '../../errors/failure.ts';
 import { createConnector } from '../../oauth/fetch/connector.ts';
 import { wayClosed } from './context.ts';
