@@ -20,10 +20,14 @@ test('a line of text sends no commands to a terminal', () => {
   expect(text('info', {}, 'a\u001b[2Jb')).toBe('03:04:05 info  a\ufffd[2Jb\n');
 });
 
-test('a line of JSON has the facts and the text', () => {
-  expect(JSON.parse(jsonLine('debug', { backend: 'b' }, 'down'))).toMatchObject({
-    backend: 'b',
-    msg: 'down',
-    level: 20,
-  });
+test.each([
+  { level: 'debug', number: 20 },
+  { level: 'info', number: 30 },
+  { level: 'warn', number: 40 },
+  { level: 'error', number: 50 },
+] as const)('a line of JSON has level $number for $level, the time, the facts and the text', ({ level, number }) => {
+  const line = jsonLine(level, { backend: 'b', cause: 'a\n"b"', absent: undefined, eras: ['modern'] }, 'down');
+  expect(line.replace(/"time":\d{13},/, '')).toBe(
+    `{"level":${number},"backend":"b","cause":"a\\n\\"b\\"","eras":["modern"],"msg":"down"}\n`,
+  );
 });
