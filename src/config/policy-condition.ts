@@ -32,8 +32,17 @@ const types: Readonly<Record<FactName, string>> = {
   annotations: 'map',
 };
 
-const environment = environmentWithin(limits);
-const strict = comparingStrictly(environmentWithin(writtenOut));
+/** Made for the first condition: it takes milliseconds, and most configs have none. */
+const environment = once(() => environmentWithin(limits));
+const strict = once(() => comparingStrictly(environmentWithin(writtenOut)));
+
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
 
 function environmentWithin(bounds: typeof limits): Environment {
   return factNames
@@ -55,7 +64,7 @@ const expected = 'a CEL expression that is true or false';
 export function compileCondition(text: string): Condition | NoCondition {
   if (text.length > TEXT_LENGTH) return { problem: 'the expression is too long', expected };
   try {
-    const expression = environment.parse(text);
+    const expression = environment().parse(text);
     const complaint = complaintAbout(expression.ast);
     if (complaint !== undefined) return complaint;
     const checked = expression.check();
@@ -68,7 +77,7 @@ export function compileCondition(text: string): Condition | NoCondition {
       if (name !== undefined) reads.add(name);
     });
     const isOfTexts = [...reads].every((name) => types[name] === 'string');
-    const judged = isOfTexts ? expression : strict.parse(withStrictComparisons(text, expression.ast));
+    const judged = isOfTexts ? expression : strict().parse(withStrictComparisons(text, expression.ast));
     const strictly = judged.check();
     if (!strictly.valid) return { problem: summaryOf(strictly.error), expected };
     return {

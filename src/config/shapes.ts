@@ -6,6 +6,9 @@ import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { describeRange, type QuantityRange, readQuantity } from './quantity.ts';
 
+// Compiling a schema costs more than the one reading of a config that would use it.
+z.config({ jitless: true });
+
 /** A map with these keys and no others. `tolerated` keys are accepted without validation, and never suggested. */
 export function closed<Shape extends z.ZodRawShape>(expected: string, shape: Shape, tolerated: readonly string[] = []) {
   const ignored = Object.fromEntries(tolerated.map((key) => [key, z.unknown().optional()]));

@@ -79,7 +79,7 @@ export function listOf(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [network = '', bits] = cidr.split('/');
-    const isV6 = isIP(network) === 6;
+    const isV6 = network.includes(':');
     list.addSubnet(network, Number(bits ?? (isV6 ? 128 : 32)), isV6 ? 'ipv6' : 'ipv4');
   }
   return list;
