@@ -114,7 +114,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
  * reached by `properties` alone, which makes the tool invalid. The values of other keywords (`default`, `enum`,
  * `examples`) are data and may have a member of that name.
  */
-const HOLD_SCHEMA = [
+const HOLD_SCHEMA = new Set([
   'additionalItems',
   'additionalProperties',
   'contains',
@@ -127,9 +127,9 @@ const HOLD_SCHEMA = [
   'then',
   'unevaluatedItems',
   'unevaluatedProperties',
-];
-const HOLD_LIST = ['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'];
-const HOLD_MAP = ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties'];
+]);
+const HOLD_LIST = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems']);
+const HOLD_MAP = new Set(['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']);
 
 /** #schema-extension: all annotations, or why the tool must not be offered. */
 export function paramHeaders(inputSchema: unknown): { headers: readonly ParamHeader[] } | { invalid: string } {
@@ -165,18 +165,13 @@ function collect(
   return undefined;
 }
 
+/** Looks only at the keywords that the schema has: most have three, and every schema of every tool is read. */
 function unreachable(schema: Record<string, unknown>): unknown[] {
-  const schemas: unknown[] = [];
-  for (const keyword of HOLD_SCHEMA) schemas.push(own(schema, keyword));
-  for (const keyword of HOLD_LIST) {
-    const held = own(schema, keyword);
-    if (Array.isArray(held)) schemas.push(...held);
-  }
-  for (const keyword of HOLD_MAP) {
-    const held = own(schema, keyword);
-    if (isObject(held)) schemas.push(...Object.values(held));
-  }
-  return schemas;
+  return Object.entries(schema).flatMap(([keyword, held]) => {
+    if (HOLD_LIST.has(keyword) && Array.isArray(held)) return held;
+    if (HOLD_MAP.has(keyword) && isObject(held)) return Object.values(held);
+    return HOLD_SCHEMA.has(keyword) ? [held] : [];
+  });
 }
 
 function annotate(schema: Record<string, unknown>, path: readonly string[], found: ParamHeader[]): string | undefined {
