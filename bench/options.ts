@@ -24,6 +24,7 @@ export const usage = `npm run bench -- [options]
   --contestants <name,...> only these, and the floors
   --profile <contestant>   run it with --cpu-prof; the profiles are left in bench/results/profiles
   --rounds <n>             of each contestant at each workload
+  --starts <n>             of each contestant, in turn, for the workload "start"
   --assert                 end with 1 where a target is missed, with 2 where the machine is too busy to tell`;
 
 export function readOptions(
@@ -39,6 +40,7 @@ export function readOptions(
       contestants: { type: 'string' },
       profile: { type: 'string' },
       rounds: { type: 'string' },
+      starts: { type: 'string' },
       assert: { type: 'boolean', default: false },
     },
   });
@@ -46,6 +48,7 @@ export function readOptions(
   return {
     ...sizes,
     rounds: positive('rounds', values.rounds) ?? sizes.rounds,
+    starts: positive('starts', values.starts) ?? sizes.starts,
     only: known('workload', values.only, workloads),
     contestants: known('contestant', values.contestants, contestants),
     profile: known('contestant', values.profile, contestants)[0],

@@ -58,16 +58,17 @@ function idleTable(rows: readonly IdleRow[]): string {
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 
-function startTable({ rows, bareNodeMs }: Starts): string {
-  const cells = ({ contestant, group, ms, rssMb }: StartRow) => [
+function startTable({ rows }: Starts): string {
+  const cells = ({ contestant, group, ms, ratio, rssMb }: StartRow) => [
     contestant,
     group,
     range(ms, 0),
-    digits(ms.median / bareNodeMs, 1),
+    range(ratio, 1),
     digits(rssMb, 0),
   ];
   const head = ['', 'backend', 'ms to the first answer', '`node -e 0` = 1', 'RSS MB'];
-  const note = 'A gateway in front of a stdio backend starts that as well.';
+  const note =
+    '`node -e 0` runs just before each start. A gateway in front of a stdio backend starts that as well; an HTTP backend has answered before.';
   return `### Start-up\n\`start\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 

@@ -50,15 +50,16 @@ export interface StartRow {
   readonly group: Group;
   /** Milliseconds from the start of the process to its first right answer. */
   readonly ms: Spread;
+  /** Against `node -e 0`, run just before each start. */
+  readonly ratio: Spread;
   /** Resident memory, in megabytes, once it is quiet again. */
   readonly rssMb: number;
 }
 
 export interface Starts {
   readonly rows: readonly StartRow[];
+  /** How many cores others used meanwhile. */
   readonly foreignCores: number;
-  /** Milliseconds that `node -e 0` takes. */
-  readonly bareNodeMs: number;
 }
 
 export interface Absent {

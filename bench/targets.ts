@@ -1,6 +1,6 @@
 /** What Bascule holds itself to. A row whose target is missed says what stands in the way. */
 import { MOST_FOREIGN } from './foreign-load.ts';
-import type { CallResult, CallRow, Results } from './results.ts';
+import type { CallResult, CallRow, Results, StartRow } from './results.ts';
 
 /** What of two contestants of a workload is compared. */
 const measures = {
@@ -62,19 +62,13 @@ const idle = (group: string, most: number): SingleTarget => ({
   },
 });
 
-const start = (
-  title: string,
-  most: number,
-  unit: string,
-  of: (ms: number, rssMb: number, bareMs: number) => number,
-) => ({
+const start = (title: string, most: number, unit: string, of: (row: StartRow) => number): SingleTarget => ({
   title,
   most,
   unit,
-  read: ({ starts }: Results) => {
+  read: ({ starts }) => {
     const row = starts?.rows.find((one) => one.contestant === 'bascule' && one.group === 'http');
-    if (starts === undefined || row === undefined) return undefined;
-    return { value: of(row.ms.median, row.rssMb, starts.bareNodeMs), foreignCores: starts.foreignCores };
+    return starts && row && { value: of(row), foreignCores: starts.foreignCores };
   },
 });
 
@@ -92,8 +86,8 @@ const singleTargets: readonly SingleTarget[] = [
   opening,
   idle('http', 42),
   idle('stdio', 25),
-  start('From the start to the first answer', 2.5, 'times `node -e 0`', (ms, _rssMb, bareMs) => ms / bareMs),
-  start('Memory after the first answer', 70, 'MB', (_ms, rssMb) => rssMb),
+  start('From the start to the first answer', 2.5, 'times `node -e 0`', ({ ratio }) => ratio.median),
+  start('Memory after the first answer', 70, 'MB', ({ rssMb }) => rssMb),
 ];
 
 export interface Verdict {

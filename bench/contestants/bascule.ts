@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { programPath, root } from '../build.ts';
 import { type Launched, launch } from '../process.ts';
 import { backendsUnder, type Contestant, type Place, type Running, type StartOptions } from './contestant.ts';
-import { backendPaths, startBackend } from './direct.ts';
+import { backendPaths, startWarmBackend } from './direct.ts';
 
 const program = join(root, 'bin/bascule.js');
 const url = /http:\/\/127\.0\.0\.1:\d+(?=[/\s])/;
@@ -55,7 +55,7 @@ async function behind(
   configOf: (servers: object) => object,
   { targets, nodeArgs }: StartOptions,
 ): Promise<Running> {
-  const backend = await startBackend();
+  const backend = await startWarmBackend();
   const entries = targets.map((target) => [target, { url: new URL(backendPaths[target], backend.said).href }]);
   const gateway = await serve(configOf(Object.fromEntries(entries)), file, nodeArgs);
   return {

@@ -2,12 +2,12 @@
 import { type Program, programPath } from '../build.ts';
 import { launch } from '../process.ts';
 import { backendsUnder, type Contestant, type Place, type Target } from './contestant.ts';
-import { backendPaths, ownUrl, startBackend } from './direct.ts';
+import { backendPaths, ownUrl, startWarmBackend } from './direct.ts';
 
 /** A program that is told the backend's origin, and serves the same paths. */
 export function inFrontOfBackend(program: Program, argsOf: (origin: string) => string[]): Contestant['start'] {
   return async ({ nodeArgs }) => {
-    const backend = await startBackend();
+    const backend = await startWarmBackend();
     const args = [...nodeArgs, programPath(program), ...argsOf(backend.said)];
     const { pid, spawnedAt, said, stop } = await launch({ name: `the ${program}`, args, ready: ownUrl });
     return {

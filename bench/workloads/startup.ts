@@ -1,5 +1,6 @@
 /** From the start of a process to its first right answer, and the memory that it has then. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import type { Contestant } from '../contestants/contestant.ts';
 import { ForeignLoad } from '../foreign-load.ts';
@@ -38,26 +39,29 @@ async function startOnce(contestant: Contestant): Promise<Start> {
   }
 }
 
+/** In turn, so that a busy moment of the machine falls on all alike; each start has a bare one just before it. */
 export async function measureStarts(contestants: readonly Contestant[], times: number): Promise<Starts> {
-  const starts = contestants.map((contestant) => ({ contestant, measured: [] as Start[] }));
-  const bare: number[] = [];
+  const starts = contestants.map((contestant) => ({ contestant, measured: [] as (Start & { bareMs: number })[] }));
   const foreign = new ForeignLoad();
-  for (let round = 0; round < times; round += 1) {
-    bare.push(bareNodeOnce());
-    for (const { contestant, measured } of starts) measured.push(await startOnce(contestant));
-  }
+  for (let round = 0; round < times; round += 1)
+    for (const { contestant, measured } of starts) {
+      const bareMs = await bareNodeOnce();
+      measured.push({ bareMs, ...(await startOnce(contestant)) });
+    }
   const foreignCores = foreign.cores();
   const rows = starts.map(({ contestant: { name, group }, measured }) => ({
     contestant: name,
     group,
     ms: spread(measured.map(({ ms }) => ms)),
+    ratio: spread(measured.map(({ ms, bareMs }) => ms / bareMs)),
     rssMb: median(measured.map(({ rssMb }) => rssMb)),
   }));
-  return { rows, foreignCores, bareNodeMs: median(bare) };
+  return { rows, foreignCores };
 }
 
-function bareNodeOnce(): number {
+/** Started as the contestants are. */
+async function bareNodeOnce(): Promise<number> {
   const begin = performance.now();
-  spawnSync(process.execPath, ['-e', '0']);
+  await once(spawn(process.execPath, ['-e', '0'], { stdio: ['ignore', 'pipe', 'pipe'] }), 'exit');
   return performance.now() - begin;
 }
