@@ -125,7 +125,7 @@ export class NameResolver {
    */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
     if (kind !== 'tool' && kind !== 'prompt') return this.resources.thing(endpoint, kind, origin, reader);
-    const encoded = this.#lists.names(endpoint).encode(origin);
+    const encoded = origin.encoded ?? this.#lists.names(endpoint).encode(origin);
     const { name: own } = origin;
     if (endpoint.names === 'always') return { kind, name: encoded, own };
     const known = this.#lists.knownView(endpoint, rows[kind], reader).nameOf(origin);

@@ -16,7 +16,7 @@ export interface Origin {
   /** The backend's own name. */
   readonly name: string;
   /** The client's name, where the origin was decoded from it. */
-  readonly encoded?: string;
+  readonly encoded?: string | undefined;
 }
 
 export interface Names {

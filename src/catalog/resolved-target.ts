@@ -12,7 +12,7 @@ export interface ResolvedTarget {
   readonly name?: string;
   /** The request with the backend's own name. */
   readonly message: Request;
-  /** Every name by which clients can call the tool here: a rule for one of them applies to all. */
+  /** Every name by which clients can call the tool here, the encoded one first: a rule for one applies to all. */
   readonly names?: readonly string[] | undefined;
   /** Rewrites a result to the client's names. Undefined if there is nothing to rename. */
   renamed?(result: ResultResponse): ResultResponse;

@@ -6,6 +6,8 @@ import { ModernResponder } from '../bridge/modern-responder.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import type { Lists } from '../catalog/lists.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
+import type { Origin } from '../catalog/names.ts';
+import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { onFulfilled } from '../exchange/on-fulfilled.ts';
@@ -84,7 +86,7 @@ function authorizeIn(
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { kind: named.kind, name: own }
-      : nameResolver.thing(endpoint, named.kind, { backend, name: own }, readerOf(services, context));
+      : nameResolver.thing(endpoint, named.kind, originOf(resolved, own), readerOf(services, context));
   const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
     const asked = asAuthorizationRequest(context, row, backend, found, endpoint);
     if (found === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
@@ -93,6 +95,11 @@ function authorizeIn(
     );
   };
   return thing instanceof Promise ? thing.then(ask) : ask(thing);
+}
+
+/** The first of a tool's names is the encoded one. */
+function originOf({ backend, names }: ResolvedTarget, name: string): Origin {
+  return { backend, name, encoded: names?.[0] };
 }
 
 /** For messages that concern all backends of the endpoint together. */

@@ -80,22 +80,45 @@ export function thingsIn(on: On): ReadonlyMap<ThingKind, NameSet> | undefined {
   return things.size === 0 ? undefined : things;
 }
 
-export function ruleApplies(rule: ReadyRule, evaluation: Evaluation): boolean {
-  const outcomes = outcomesOf(rule, evaluation);
-  if (outcomes === undefined) return false;
+/** A rule that may apply to a question: none of its parts that need no arguments says no. */
+export interface Candidate {
+  readonly rule: ReadyRule;
+  /** Of those parts. */
+  readonly outcomes: Readonly<OutcomeSet>;
+  /** Whether there are other parts. */
+  readonly isOpen: boolean;
+}
+
+/** Undefined if the rule certainly does not apply, whatever the arguments. */
+export function candidateOf(rule: ReadyRule, evaluation: Evaluation): Candidate | undefined {
+  const outcomes = new OutcomeSet();
+  if (!isConcerned(rule, evaluation, outcomes)) return undefined;
+  const isOpen = rule.hints !== undefined || rule.tests !== undefined || rule.condition !== undefined;
+  return { rule, outcomes, isOpen };
+}
+
+export function ruleApplies({ rule, outcomes: settled, isOpen }: Candidate, evaluation: Evaluation): boolean {
+  const outcomes = isOpen ? new OutcomeSet(settled) : settled;
+  if (isOpen && !holds(rule, evaluation, outcomes as OutcomeSet)) return false;
   // Only what is denied in every case is hidden; only what could be judged is offered.
   return rule.effect === 'deny' ? !outcomes.maybe : !outcomes.failed;
 }
 
 /** For rate limits: a limit counts if it might apply, or a different spelling would evade it. */
 export function couldApply(rule: ReadyRule, evaluation: Evaluation): boolean {
-  return outcomesOf(rule, evaluation) !== undefined;
+  const outcomes = new OutcomeSet();
+  return isConcerned(rule, evaluation, outcomes) && holds(rule, evaluation, outcomes);
 }
 
 /** The outcomes of the parts of a rule. One `no` is enough: then the rule does not apply, whatever else failed. */
 class OutcomeSet {
-  failed = false;
-  maybe = false;
+  failed: boolean;
+  maybe: boolean;
+
+  constructor(before?: Readonly<OutcomeSet>) {
+    this.failed = before?.failed ?? false;
+    this.maybe = before?.maybe ?? false;
+  }
 
   /** False once the rule cannot apply. */
   add(outcome: RuleOutcome): boolean {
@@ -105,19 +128,20 @@ class OutcomeSet {
   }
 }
 
-/** Undefined if the rule certainly does not apply. Cheap checks come first. */
-function outcomesOf(rule: ReadyRule, evaluation: Evaluation): OutcomeSet | undefined {
-  if (rule.what !== undefined && !rule.what.has(evaluation.action)) return undefined;
-  if (rule.endpoints !== undefined && !rule.endpoints.has(evaluation.endpoint)) return undefined;
-  const outcomes = new OutcomeSet();
-  const { backends, things, hints, tests, condition } = rule;
-  if (backends !== undefined && !outcomes.add(ofBackend(backends, evaluation.backend))) return undefined;
-  if (things !== undefined && !outcomes.add(ofThing(rule.effect, things, evaluation))) return undefined;
-  if (hints !== undefined && evaluation.kind === 'tool' && !outcomes.add(ofHints(hints, evaluation))) return undefined;
-  if (tests !== undefined && !outcomes.add(evaluation.complete ? tests(evaluation.arguments) : 'maybe'))
-    return undefined;
-  if (condition !== undefined && !outcomes.add(ofCondition(rule.effect, condition, evaluation))) return undefined;
-  return outcomes;
+/** The parts that need neither arguments nor annotations. False once the rule cannot apply. */
+function isConcerned(rule: ReadyRule, evaluation: Evaluation, outcomes: OutcomeSet): boolean {
+  const { what, endpoints, backends, things } = rule;
+  if (what !== undefined && !what.has(evaluation.action)) return false;
+  if (endpoints !== undefined && !endpoints.has(evaluation.endpoint)) return false;
+  if (backends !== undefined && !outcomes.add(ofBackend(backends, evaluation.backend))) return false;
+  return things === undefined || outcomes.add(ofThing(rule.effect, things, evaluation));
+}
+
+/** The other parts, the cheap ones first. */
+function holds({ effect, hints, tests, condition }: ReadyRule, evaluation: Evaluation, outcomes: OutcomeSet): boolean {
+  if (hints !== undefined && evaluation.kind === 'tool' && !outcomes.add(ofHints(hints, evaluation))) return false;
+  if (tests !== undefined && !outcomes.add(evaluation.complete ? tests(evaluation.arguments) : 'maybe')) return false;
+  return condition === undefined || outcomes.add(ofCondition(effect, condition, evaluation));
 }
 
 function ofBackend(backends: ReadonlySet<string>, backend: string): RuleOutcome {
@@ -174,9 +198,9 @@ function ofCondition(effect: Effect, condition: Condition, evaluation: Evaluatio
   return found;
 }
 
-function asOutcome(holds: boolean | undefined): RuleOutcome {
-  if (holds === undefined) return 'failed';
-  return holds ? 'yes' : 'no';
+function asOutcome(isTrue: boolean | undefined): RuleOutcome {
+  if (isTrue === undefined) return 'failed';
+  return isTrue ? 'yes' : 'no';
 }
 
 function cannotBe(effect: Effect, need: Need, evaluation: Evaluation): boolean {

@@ -6,7 +6,8 @@
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
-import { type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
+import { type Case, KnownCases, type RuleTables } from './cases.ts';
+import { type Candidate, type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
 import { mint, type Permit } from './mint.ts';
 import { type Circumstances, Evaluation, type Looking, type PolicyQuestion, type Thing } from './question.ts';
 import type { Mode, PolicySettings } from './rules.ts';
@@ -108,12 +109,12 @@ export class Policy {
   }
 
   #apply(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
-    let denying = applied(view.deny.candidates(evaluation), evaluation);
-    if (withAudited) denying = denying.concat(applied(view.auditedDeny.candidates(evaluation), evaluation));
+    const found = caseOf(view, evaluation);
+    let denying = applied(found.deny, evaluation);
+    if (withAudited) denying = denying.concat(applied(found.auditedDeny, evaluation));
     if (denying.length > 0) return { allowed: false, rules: idsOf(denying) };
     const allowing =
-      firstApplied(view.allow.candidates(evaluation), evaluation) ??
-      (withAudited ? firstApplied(view.auditedAllow.candidates(evaluation), evaluation) : undefined);
+      firstApplied(found.allow, evaluation) ?? (withAudited ? firstApplied(found.auditedAllow, evaluation) : undefined);
     if (allowing !== undefined) return { allowed: true, rules: [allowing.id] };
     return this.#open.has(evaluation.action) ? openly : unspoken;
   }
@@ -147,17 +148,21 @@ const dependents: ReadonlySet<string> = new Set(['complete', 'subscribe']);
 const openly: Judgement = { allowed: true, rules: [] };
 const unspoken: Judgement = { allowed: false, rules: [] };
 
-function applied(candidates: readonly ReadyRule[], evaluation: Evaluation): readonly ReadyRule[] {
-  return candidates.filter((rule) => ruleApplies(rule, evaluation));
+/** What a condition says of the principal may select rules: then the same name is not the same case. */
+function caseOf({ personal, cases }: RuleView, evaluation: Evaluation): Case {
+  return evaluation.complete && !personal ? cases.of(evaluation) : cases.make(evaluation);
+}
+
+function applied(candidates: readonly Candidate[], evaluation: Evaluation): readonly ReadyRule[] {
+  const found: ReadyRule[] = [];
+  for (const candidate of candidates) if (ruleApplies(candidate, evaluation)) found.push(candidate.rule);
+  return found;
 }
 
 /** The first in the file, so that the same question always reports the same rule. */
-function firstApplied(candidates: readonly ReadyRule[], evaluation: Evaluation): ReadyRule | undefined {
-  let first: ReadyRule | undefined;
-  for (const rule of candidates) {
-    if ((first === undefined || rule.order < first.order) && ruleApplies(rule, evaluation)) first = rule;
-  }
-  return first;
+function firstApplied(candidates: readonly Candidate[], evaluation: Evaluation): ReadyRule | undefined {
+  for (const candidate of candidates) if (ruleApplies(candidate, evaluation)) return candidate.rule;
+  return undefined;
 }
 
 function idsOf(rules: readonly ReadyRule[]): readonly string[] {
@@ -173,8 +178,7 @@ export function decide(question: PolicyQuestion, generation: number, policy?: Po
 interface RuleView {
   readonly deny: RuleTable;
   readonly allow: RuleTable;
-  readonly auditedDeny: RuleTable;
-  readonly auditedAllow: RuleTable;
+  readonly cases: KnownCases;
   /** Whether any of its rules is in audit mode. */
   readonly audited: boolean;
   readonly key: string;
@@ -236,11 +240,16 @@ class RuleViews {
         rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
         effect,
       );
-    const view: RuleView = {
+    const tables: RuleTables = {
       deny: table('deny', false),
       allow: table('allow', false),
       auditedDeny: table('deny', true),
       auditedAllow: table('allow', true),
+    };
+    const view: RuleView = {
+      deny: tables.deny,
+      allow: tables.allow,
+      cases: new KnownCases(tables),
       audited: rules.some(({ audited }) => audited),
       key,
       personal: rules.some(({ rule }) => rule.condition?.reads.has('principal')),
