@@ -155,6 +155,22 @@ describe('any policy', () => {
     );
   });
 
+  test('decides the same about a question whatever was asked before', () => {
+    const named = fc.tuple(asked, fc.option(name, { nil: undefined }), fc.option(name, { nil: undefined }));
+    fc.assert(
+      fc.property(settings, fc.array(named, { minLength: 20, maxLength: 40 }), (given, cases) => {
+        const policy = new Policy(given, world, 3);
+        for (const [one, also, own] of cases) {
+          const plain = questionOf(one);
+          const thing = plain.thing?.name === undefined ? plain.thing : { ...plain.thing, also, own };
+          const decided = { ...plain, thing };
+          expect(policy.decide(decided)).toEqual(new Policy(given, world, 3).decide(decided));
+        }
+      }),
+      { numRuns: RUNS / 5 },
+    );
+  });
+
   test('lists only what may be used with some arguments', () => {
     const shown = fc.constantFrom('tool', 'prompt', 'resource').chain((kind) =>
       fc.record({
