@@ -1,11 +1,11 @@
-/** A map of bounded size. The least recently used entry that may be evicted is evicted first. */
+/**
+ * A map of bounded size. What was not used since it was last looked at makes room first. Using an entry moves nothing:
+ * a map that is changed with every use defeats the garbage collector (docs/decisions/0006-garbage.md).
+ */
 export class BoundedMap<T> {
   readonly #most: number;
   readonly #mayEvict: (value: T) => boolean;
-  /** In order of use. */
-  readonly #kept = new Map<string, T>();
-  /** The key that was used last: it need not be moved to the end again. */
-  #latest: string | undefined;
+  readonly #kept = new Map<string, Kept<T>>();
 
   constructor(most: number, mayEvict: (value: T) => boolean = () => true) {
     this.#most = most;
@@ -13,22 +13,20 @@ export class BoundedMap<T> {
   }
 
   get(key: string): T | undefined {
-    const found = this.#kept.get(key);
-    if (found === undefined || key === this.#latest) return found;
-    this.#latest = key;
-    this.#kept.delete(key);
-    this.#kept.set(key, found);
-    return found;
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    kept.isUsed = true;
+    return kept.value;
   }
 
   set(key: string, value: T): void {
-    this.#latest = key;
-    this.#kept.delete(key);
-    this.#kept.set(key, value);
-    for (const [oldest, held] of this.#kept) {
-      if (this.#kept.size <= this.#most) break;
-      if (this.#mayEvict(held)) this.#kept.delete(oldest);
+    const kept = this.#kept.get(key);
+    if (kept === undefined) this.#kept.set(key, { value, isUsed: true });
+    else {
+      kept.value = value;
+      kept.isUsed = true;
     }
+    if (this.#kept.size > this.#most) this.#makeRoom();
   }
 
   delete(key: string): void {
@@ -39,13 +37,29 @@ export class BoundedMap<T> {
     return this.#kept.size;
   }
 
-  /** The least recently used first. */
-  entries(): Iterable<[string, T]> {
-    return this.#kept;
+  *entries(): Iterable<[string, T]> {
+    for (const [key, { value }] of this.#kept) yield [key, value];
   }
 
   find(test: (value: T) => boolean): T | undefined {
-    for (const value of this.#kept.values()) if (test(value)) return value;
+    for (const { value } of this.#kept.values()) if (test(value)) return value;
     return undefined;
   }
+
+  /** An entry that was used gets a second chance behind all others, where this loop meets it again. */
+  #makeRoom(): void {
+    for (const [key, kept] of this.#kept) {
+      if (this.#kept.size <= this.#most) return;
+      if (!this.#mayEvict(kept.value)) continue;
+      this.#kept.delete(key);
+      if (kept.isUsed) this.#kept.set(key, kept);
+      kept.isUsed = false;
+    }
+  }
+}
+
+interface Kept<T> {
+  value: T;
+  /** Since it came, or was last passed over. */
+  isUsed: boolean;
 }
