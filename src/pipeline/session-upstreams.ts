@@ -99,10 +99,10 @@ export class SessionUpstreams {
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
     const merged = isMerged(session.endpoint);
-    for (const [backend, { opening }] of session.upstreams) {
+    for (const [backend, sessionUpstream] of session.upstreams) {
       const permit = this.#may(session, row, backend, principal);
       if (permit === undefined) continue;
-      onFulfilled(opening, (upstream) => {
+      sessionUpstream.whenOpen((upstream) => {
         upstream.notify(permit, message);
         if (isReady && !merged && upstream.era === 'modern') this.#hearHub(session);
       });
@@ -181,8 +181,8 @@ export class SessionUpstreams {
   /** Sets the log level at all backends that keep one in their sessions. Modern backends get it with every request. */
   setLevels(session: Session, exchange: Exchange): void {
     if (!rememberLevel(session, exchange)) return;
-    for (const [backend, { opening }] of session.upstreams)
-      onFulfilled(opening, (upstream) => this.#tellLevel(session, backend, upstream));
+    for (const [backend, sessionUpstream] of session.upstreams)
+      sessionUpstream.whenOpen((upstream) => this.#tellLevel(session, backend, upstream));
     exchange.respondResult('{}');
   }
 

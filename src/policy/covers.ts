@@ -33,6 +33,7 @@ export class PlainDenials {
   readonly #listed: ReadonlyMap<TargetList, ListedDenials>;
 
   constructor(rules: readonly Rule[]) {
+    globs.clear();
     const denials = rules.filter(isPlainDenial).map((rule, order) => ({ rule, order }));
     this.#unnamed = denials.filter(({ rule }) => firstTarget(rule.on) === undefined);
     this.#listed = new Map(targetLists.map(({ list, style }) => [list, listedIn(denials, list, style)]));
@@ -138,11 +139,21 @@ function coversList(
   return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style)));
 }
 
+/** Patterns of the rules that are being reviewed: each is compared with many others. */
+const globs = new Map<string, ReturnType<typeof compileGlob>>();
+
+function globOf(text: string, style: GlobStyle): ReturnType<typeof compileGlob> {
+  const key = `${style} ${text}`;
+  const glob = globs.get(key) ?? compileGlob(text, style);
+  globs.set(key, glob);
+  return glob;
+}
+
 /** Only certain cases: where it is not certain, nothing is reported. */
 function coversPattern(wide: string, narrow: string, style: GlobStyle): boolean {
   if (wide === narrow) return true;
-  const outer = compileGlob(wide, style);
-  const inner = compileGlob(narrow, style);
+  const outer = globOf(wide, style);
+  const inner = globOf(narrow, style);
   if (typeof outer === 'string' || typeof inner === 'string') return false;
   if (outer.form === 'all') return true;
   if (inner.form === 'exact') return outer.matches(inner.prefix) === true;

@@ -49,6 +49,12 @@ export class SessionUpstream {
       this.opened = upstream;
     });
   }
+
+  /** At once where it is open, so that what a client sends stays in order. */
+  whenOpen(action: (upstream: UpstreamSession) => void): void {
+    if (this.opened === undefined) onFulfilled(this.opening, action);
+    else action(this.opened);
+  }
 }
 
 /** What a session's client may receive from its backends outside of calls. */
@@ -213,7 +219,7 @@ export class Session {
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
     this.#asks?.abandon(failure);
-    for (const { opening } of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
+    for (const upstream of this.upstreams.values()) upstream.whenOpen((opened) => opened.close());
     this.upstreams.clear();
     this.#changes?.close();
     this.#subscriptions?.clear();

@@ -63,12 +63,14 @@ const FEW_NAMES = 8;
 
 /** Whether the object has a different member that a case-insensitive reader may take for the one with this name. */
 export function hasOther(object: object, name: string): boolean {
-  const all = Object.keys(object);
   const fold = folded(name);
-  if (all.length <= FEW_NAMES) {
+  let names = foldedNames.get(object);
+  if (names === undefined) {
+    const all = Object.keys(object);
     // Folding never makes a name shorter.
-    return all.some((other) => other !== name && other.length <= fold.length && folded(other) === fold);
+    if (all.length <= FEW_NAMES)
+      return all.some((other) => other !== name && other.length <= fold.length && folded(other) === fold);
+    names = foldedNamesOf(object);
   }
-  const names = foldedNamesOf(object);
   return names.has(fold) && names.get(fold) !== name;
 }
