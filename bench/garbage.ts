@@ -63,7 +63,9 @@ async function count(workload: CallWorkload) {
     collections.begin();
     const { calls } = await runRound(load, watched, CALLS);
     if (calls < CALLS) throw new Error(`only ${calls} of ${CALLS} calls were made in time`);
-    return collections.counts();
+    const counts = collections.counts();
+    if (counts.minor === 0) throw new Error('V8 told of no collection: nothing was counted');
+    return counts;
   } finally {
     await gateway.stop();
     await backend.stop();

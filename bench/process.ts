@@ -55,7 +55,10 @@ export async function launch(launched: Launch): Promise<Launched> {
   const gone = exited.then(() => void running.delete(child));
 
   const said = await new Promise<string>((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`${name} ${why}:\n${output}`));
+    const fail = (why: string) => {
+      child.kill('SIGKILL');
+      reject(new Error(`${name} ${why}:\n${output}`));
+    };
     const giveUp = setTimeout(() => fail('is not ready'), READY_MS);
     const settle = (text: string) => {
       clearTimeout(giveUp);

@@ -9,7 +9,7 @@ import { modernRequest } from '../load/requests.ts';
 import { Verifier } from '../load/verify.ts';
 import { makeEcho, toolNames } from '../programs/payloads.ts';
 import type { Starts } from '../results.ts';
-import { median, spread } from '../stats.ts';
+import { median, ratioOfMedians, spread } from '../stats.ts';
 import { memoryOf, settle } from '../system.ts';
 
 interface Start {
@@ -53,7 +53,10 @@ export async function measureStarts(contestants: readonly Contestant[], times: n
     contestant: name,
     group,
     ms: spread(measured.map(({ ms }) => ms)),
-    ratio: spread(measured.map(({ ms, bareMs }) => ms / bareMs)),
+    ratio: ratioOfMedians(
+      measured.map(({ ms }) => ms),
+      measured.map(({ bareMs }) => bareMs),
+    ),
     rssMb: median(measured.map(({ rssMb }) => rssMb)),
   }));
   return { rows, foreignCores };

@@ -42,7 +42,14 @@ export async function takeTurns(
 ): Promise<CallResult> {
   const { id, title, group, connections } = workload;
   const entered: ContestantTurn[] = [];
-  for (const entrant of entrants) entered.push(await prepare(workload, entrant));
+  for (const entrant of entrants) {
+    try {
+      entered.push(await prepare(workload, entrant));
+    } catch (why) {
+      if (lost === undefined) throw why;
+      lost(entrant.contestant, why);
+    }
+  }
   const { turns, foreignCores } = await alternate(
     entered,
     sizes,

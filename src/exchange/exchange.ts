@@ -13,7 +13,7 @@ import { metaKeys } from '../wire/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
 import { Changes } from './coalesced-changes.ts';
-import type { LinkedList, ListMember } from './linked-list.ts';
+import { LinkedList, type ListMember } from './linked-list.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
@@ -34,6 +34,8 @@ export class Exchange implements ListMember<Exchange> {
   previous: Exchange | undefined;
   next: Exchange | undefined;
   list: LinkedList<ListMember> | undefined;
+  /** Set by `Inflight` alone. */
+  place: InflightPlace | undefined = undefined;
   readonly #outlet: Outlet;
   readonly #onSettled: (exchange: Exchange) => void;
   #call: Call | undefined;
@@ -225,53 +227,54 @@ function taggedAlone(notification: Notification, subscription: string): Uint8Arr
   return notificationBytes(notification.method, `{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`);
 }
 
+/** The place of an exchange among those in flight: the exchange itself may be in another list. */
+class InflightPlace implements ListMember<InflightPlace> {
+  previous: InflightPlace | undefined = undefined;
+  next: InflightPlace | undefined = undefined;
+  list: LinkedList<ListMember> | undefined = undefined;
+  readonly exchange: Exchange;
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange;
+  }
+}
+
 /**
- * Requests in flight by id. Two may share an id: each gets its own response, and a cancellation of that id cancels
- * neither.
+ * The requests in flight of one client. Two may share an id: each gets its own response, and a cancellation of that id
+ * cancels neither.
  */
 export class Inflight {
-  /** Created with the first exchange. */
-  #byId: Map<string, Set<Exchange>> | undefined;
-  #size = 0;
+  readonly #places = new LinkedList<InflightPlace>();
   #whenEmpty: (() => void) | undefined;
 
   get size(): number {
-    return this.#size;
+    return this.#places.size;
   }
 
   add(exchange: Exchange): void {
-    const key = exchange.request.id.key;
-    this.#byId ??= new Map();
-    const same = this.#byId.get(key);
-    if (same === undefined) this.#byId.set(key, new Set([exchange]));
-    else same.add(exchange);
-    this.#size += 1;
+    exchange.place = new InflightPlace(exchange);
+    this.#places.add(exchange.place);
   }
 
   remove(exchange: Exchange): void {
-    const key = exchange.request.id.key;
-    const same = this.#byId?.get(key);
-    if (!same?.delete(exchange)) return;
-    this.#size -= 1;
-    if (same.size === 0) this.#byId?.delete(key);
-    if (this.#size === 0) this.#whenEmpty?.();
+    if (exchange.place === undefined || !this.#places.remove(exchange.place)) return;
+    exchange.place = undefined;
+    if (this.#places.size === 0) this.#whenEmpty?.();
   }
 
   /** Calls `action` when there are none; at once where that is so. */
   onEmpty(action: () => void): void {
-    if (this.#size === 0) action();
+    if (this.#places.size === 0) action();
     else this.#whenEmpty = action;
   }
 
-  /** The exchange with that id, where there is exactly one. */
+  /** The exchange with that id, where there is exactly one. There are few at a time: they are searched. */
   only(id: Id): Exchange | undefined {
-    const same = this.#byId?.get(id.key);
-    if (same?.size !== 1) return undefined;
-    const [exchange] = same;
-    return exchange;
+    const same = this.all().filter(({ request }) => request.id.key === id.key);
+    return same.length === 1 ? same[0] : undefined;
   }
 
   all(): readonly Exchange[] {
-    return [...(this.#byId?.values() ?? [])].flatMap((same) => [...same]);
+    return this.#places.members().map(({ exchange }) => exchange);
   }
 }

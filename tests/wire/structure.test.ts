@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { skimMessage as Skim } from '../../src/wire/skim.ts';
 import { skimMessage } from '../../src/wire/skim.ts';
+import { StructureScanner } from '../../src/wire/structure.ts';
 import { awkwardJson, holds, spell, spelling } from './property.ts';
 
 /** The same reader in an engine without WebAssembly. */
@@ -17,6 +18,13 @@ beforeAll(async () => {
 });
 
 afterAll(() => vi.resetModules());
+
+test('the scanner itself can be made here, and finds the end of a container', () => {
+  const text = Buffer.from(`${'[{"a":"]}\\\\\\"]"},'.repeat(500)}0${']'.repeat(500)}}`);
+  const scanner = new StructureScanner(2048);
+  expect(scanner.end(text, 0, Buffer.from('{'))).toBe(text.byteLength);
+  expect(scanner.end(text.subarray(0, -1), 0, Buffer.from('{'))).toBeLessThan(0);
+});
 
 function inResult(value: string | Uint8Array): Buffer {
   const head = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"a":');
