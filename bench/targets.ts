@@ -35,7 +35,7 @@ export const callTargets: readonly CallTarget[] = [
   { workload: 'list-merged-all', most: 1.2 },
   { workload: 'call-merged', most: 1.1, contestant: 'merged endpoint' },
   { workload: 'identity', what: 'CPU, µs more', most: 10, contestant: 'token' },
-  { workload: 'identity', what: 'CPU, µs more', most: 5, contestant: 'key' },
+  { workload: 'identity', what: 'CPU, µs more', most: 5, contestant: 'key', against: 'no identity, key sent' },
   { workload: 'policy', most: 1.15, contestant: 'key, 100 rules and audit' },
   { workload: 'usual', most: 1.15, contestant: 'key, 100 rules and audit' },
   { workload: 'peers-stdio', what: 'CPU with the server, ratio', most: 0.9, against: 'TBXark/mcp-proxy' },

@@ -3,7 +3,7 @@ import { bascule, basculeStdio } from './bascule.ts';
 import type { Contestant } from './contestant.ts';
 import { direct } from './direct.ts';
 import { edges } from './edges.ts';
-import { askingForKeys, askingForTokens, askingNothing } from './identity.ts';
+import { askingForKeys, askingForTokens, askingNothing, ignoringKeys } from './identity.ts';
 import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './many.ts';
 import { mcpProxy } from './mcp-proxy.ts';
 import { bridge, passThrough } from './pass-through.ts';
@@ -21,6 +21,7 @@ export const contestants: readonly Contestant[] = [
   singleEndpoint,
   basculeMerged,
   askingNothing,
+  ignoringKeys,
   askingForKeys,
   askingForTokens,
   withNoRules,

@@ -22,12 +22,9 @@ interface Asked {
   stop(): Promise<void>;
 }
 
-/**
- * A token comes all the same, and nobody looks at it: what it costs to read its bytes off the wire is not the question
- * here.
- */
-async function withoutIdentity(): Promise<Asked> {
-  return { ...(await byToken()), identity: undefined };
+/** The same credential comes without being looked at: what it costs to read its bytes is not the question here. */
+async function unread(ask: () => Promise<Asked>): Promise<Asked> {
+  return { ...(await ask()), identity: undefined };
 }
 
 export async function byKey(): Promise<Asked> {
@@ -86,6 +83,10 @@ function contestant(name: string, ask: () => Promise<Asked>): Contestant {
   return { name, group: 'identity', missing, start: (options) => guarded(ask, options) };
 }
 
-export const askingNothing: Contestant = { ...contestant('no identity', withoutIdentity), isFloor: true };
+export const askingNothing: Contestant = {
+  ...contestant('no identity', () => unread(byToken)),
+  isFloor: true,
+};
+export const ignoringKeys = contestant('no identity, key sent', () => unread(byKey));
 export const askingForKeys = contestant('key', byKey);
 export const askingForTokens = contestant('token', byToken);

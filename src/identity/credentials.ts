@@ -9,7 +9,7 @@ import type { PresentedCredentials } from './principal.ts';
 import type { GuardedSettings } from './settings.ts';
 
 /** The parts of a request that can hold credentials. Node's `IncomingMessage` fits. */
-export type Carrier = Pick<PresentedCredentials, 'rawHeaders' | 'url' | 'socket'>;
+export type Carrier = Pick<PresentedCredentials, 'rawHeaders' | 'method' | 'url' | 'socket'>;
 
 /** Where a key may be, besides `Authorization`. */
 export type KeyPlaces = Pick<GuardedSettings, 'keyHeader' | 'keyQuery'>;

@@ -24,8 +24,9 @@ export class Identity {
   readonly #keys: Keys | undefined;
   readonly #tokens: TokenVerifiers | undefined;
   /**
-   * The credential that each connection presented last, if it was accepted. It saves reading and hashing the same text
-   * again; whether the credential is still valid is looked up for every request.
+   * The credential that each connection presented last with a POST, if it was accepted: the text is kept as long as the
+   * connection. It saves reading and hashing the same text again; whether the credential is still valid is looked up
+   * for every request. A connection that becomes a stream has nothing more to present.
    */
   readonly #last = new WeakMap<object, BearerCredential>();
 
@@ -37,12 +38,12 @@ export class Identity {
   /** Never throws or rejects. */
   identify(carrier: Carrier, guard: EndpointAuth): Identified {
     if (guard.kind === 'open') return anybody;
-    const { socket } = carrier;
+    const { socket, method } = carrier;
     const last = socket && this.#last.get(socket);
     const credential = findCredential(carrier, guard, last);
     if (credential instanceof Failure) return credential;
     const found = this.#verify(credential, guard);
-    const isNew = credential !== last && credential.kind === 'bearer' && socket !== undefined;
+    const isNew = credential !== last && credential.kind === 'bearer' && socket !== undefined && method === 'POST';
     if (isNew && !(found instanceof Failure || found instanceof Promise)) this.#last.set(socket, credential);
     return found;
   }

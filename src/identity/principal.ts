@@ -8,7 +8,8 @@ export interface PresentedCredentials {
   readonly rawHeaders: readonly string[];
   /** As in the request line. */
   readonly url?: string | undefined;
-  /** The client's address, for the log and the audit trail. */
+  readonly method?: string | undefined;
+  /** The connection. Its address is for the log and the audit trail. */
   readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>> | undefined;
 }

@@ -48,6 +48,7 @@ interface CallerText {
   readonly generation: number;
   readonly revision: string | undefined;
   readonly endpoint: string;
+  readonly principal: string;
   readonly text: string;
 }
 
@@ -57,10 +58,16 @@ const callers = new WeakMap<AuditedPrincipal, CallerText>();
 function callerText({ principal, generation, revision, endpoint }: AuditRecord): string {
   const known = callers.get(principal);
   if (known?.generation === generation && known.revision === revision && known.endpoint === endpoint) return known.text;
-  const who = `,"generation":${generation},"principal":${JSON.stringify(principal)}`;
+  const who = known?.principal ?? JSON.stringify(principal);
   // Joined, not added: the text is kept, and would otherwise be made of many small ones.
-  const text = [who, member('revision', revision), member('endpoint', endpoint)].join('');
-  callers.set(principal, { generation, revision, endpoint, text });
+  const parts = [
+    `,"generation":${generation},"principal":`,
+    who,
+    member('revision', revision),
+    member('endpoint', endpoint),
+  ];
+  const text = parts.join('');
+  callers.set(principal, { generation, revision, endpoint, principal: who, text });
   return text;
 }
 

@@ -111,3 +111,17 @@ test.each([
   expect(hasOther(members, name)).toBe(other);
   expect(hasOther({ ...many, ...members }, name)).toBe(other);
 });
+
+test('the names of a large object are enumerated once, however many are looked for', () => {
+  let times = 0;
+  const large = new Proxy(Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`name${at}`, at])), {
+    ownKeys: (target) => {
+      times += 1;
+      return Reflect.ownKeys(target);
+    },
+  });
+  hasOther(large, 'first');
+  const enumerated = times;
+  for (let at = 0; at < 50; at += 1) expect(hasOther(large, `Name${at}`)).toBe(true);
+  expect(times).toBe(enumerated);
+});
