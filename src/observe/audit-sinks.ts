@@ -54,7 +54,8 @@ export class RotatingFile implements AuditSink {
       await file.appendFile(lines);
       this.#size += bytes;
     } catch (error) {
-      // The disk was full, or the file was removed: reopen it for the next lines.
+      // The disk was full, or the file was removed: reopen it for the next lines. No half line stays.
+      await file.truncate(this.#size).catch(() => undefined);
       await this.close();
       throw error;
     }
@@ -69,8 +70,24 @@ export class RotatingFile implements AuditSink {
   async #open(): Promise<FileHandle> {
     if (this.#file !== undefined) return this.#file;
     this.#file = await open(this.#path, 'a', OWNER_ONLY);
-    this.#size = (await this.#file.stat()).size;
+    const stat = await this.#file.stat();
+    this.#size = stat.size;
+    if (stat.isFile() && stat.size > 0 && !(await this.#endsWithLine())) {
+      await this.#file.appendFile('\n');
+      this.#size += 1;
+    }
     return this.#file;
+  }
+
+  /** A crash may have cut the last line: the next one must not become a part of it. */
+  async #endsWithLine(): Promise<boolean> {
+    const reading = await open(this.#path, 'r');
+    try {
+      const { buffer } = await reading.read(Buffer.alloc(1), 0, 1, this.#size - 1);
+      return buffer.toString() === '\n';
+    } finally {
+      await reading.close();
+    }
   }
 
   /** `audit.jsonl` becomes `audit.jsonl.1`, which becomes `.2`, and the oldest is deleted. */

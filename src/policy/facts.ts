@@ -94,6 +94,16 @@ function valueOn({ steps }: ArgumentPath, values: unknown): unknown {
   return value;
 }
 
+const nameCounts = new WeakMap<object, number>();
+
+/** Counted once for each object: a large one is looked at by every rule that reads it. */
+function namesIn(value: object): number {
+  if (Array.isArray(value)) return value.length;
+  const count = nameCounts.get(value) ?? Object.keys(value).length;
+  if (count > ENTRIES) nameCounts.set(value, count);
+  return count;
+}
+
 class Search {
   readonly #names: ReadonlySet<string>;
   readonly #folds: ReadonlySet<string>;
@@ -107,7 +117,7 @@ class Search {
   /** Two names that fold to the same, or one that only folds to a name in the condition. */
   finds(value: unknown, depth: number): boolean {
     if (typeof value !== 'object' || value === null) return false;
-    const { length } = Object.keys(value);
+    const length = namesIn(value);
     this.#left -= length;
     if (length > ENTRIES || depth > DEPTH || this.#left < 0) return true;
     if (!Array.isArray(value)) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ConfigDocument } from '../../src/config/document.ts';
 import { defaultLimits } from '../../src/config/limits.ts';
 import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
@@ -224,6 +225,12 @@ endpoints: [{ path: /x, backends: [a, b] }]
     const { config, notices } = load('backends: {}');
     expect(config.endpoints.map(({ path }) => path)).toEqual(['/mcp']);
     expect(notices).toEqual(['the config has no backend, so clients find nothing']);
+  });
+
+  test('may use thousands of aliases, each for the last anchor of its name before it', () => {
+    const used = Array.from({ length: 5_000 }, (_, at) => `  - *${at % 2 === 0 ? 'a' : 'b'}\n`).join('');
+    const document = new ConfigDocument('bascule.yaml', `a: &a 1\nb: &b 2\nc: &a 3\nlist:\n${used}`, 'yaml');
+    expect(new Set(document.read(['list']) as number[])).toEqual(new Set([3, 2]));
   });
 
   test('may use anchors and aliases', () => {

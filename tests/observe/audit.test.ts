@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type AuditRecord, auditedPrincipal } from '../../src/observe/audit.ts';
 import { auditLine } from '../../src/observe/audit-line.ts';
 import { recordArguments, usualSecrets } from '../../src/observe/audit-redact.ts';
@@ -187,6 +187,33 @@ describe('a record file', () => {
       await file.write(line);
       await file.close();
     }
+    expect(await readFile(path, 'utf8')).toBe('1\n2\n');
+  });
+
+  test('that ends in half a line, after a crash, goes on with a new one', async () => {
+    const path = join(await newDirectory(), 'a.jsonl');
+    await writeFile(path, '{"half":');
+    const file = new RotatingFile(path, 100, 1);
+    await file.write('1\n');
+    await file.close();
+    expect(await readFile(path, 'utf8')).toBe('{"half":\n1\n');
+  });
+
+  test('keeps no half line where the disk is full', async () => {
+    const path = join(await newDirectory(), 'a.jsonl');
+    const file = new RotatingFile(path, 100, 1);
+    await file.write('1\n');
+    const handle = await open(path, 'a');
+    const append = vi.spyOn(Object.getPrototypeOf(handle), 'appendFile');
+    append.mockImplementationOnce(async () => {
+      await handle.write('{"cut');
+      throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    });
+    await expect(file.write('{"cut":1}\n')).rejects.toThrow('no space');
+    append.mockRestore();
+    await file.write('2\n');
+    await file.close();
+    await handle.close();
     expect(await readFile(path, 'utf8')).toBe('1\n2\n');
   });
 
