@@ -41,17 +41,6 @@ export function headersOf(req: IncomingMessage): HeaderReader {
 
 const PARAM_PREFIX = 'mcp-param-';
 
-function paramHeadersOf(req: IncomingMessage): Record<string, string> | undefined {
-  let found: Record<string, string> | undefined;
-  for (const name in req.headers) {
-    const value = name.startsWith(PARAM_PREFIX) ? req.headers[name] : undefined;
-    if (typeof value !== 'string') continue;
-    found ??= {};
-    found[name] = value;
-  }
-  return found;
-}
-
 class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   readonly header: HeaderReader;
   readonly reply: Reply = this;
@@ -82,7 +71,15 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   }
 
   get paramHeaders(): Arrival['paramHeaders'] {
-    return paramHeadersOf(this.res.req);
+    const { headers } = this.res.req;
+    let found: Record<string, string> | undefined;
+    for (const name in headers) {
+      const value = name.startsWith(PARAM_PREFIX) ? headers[name] : undefined;
+      if (typeof value !== 'string') continue;
+      found ??= {};
+      found[name] = value;
+    }
+    return found;
   }
 
   protected received(bytes: Uint8Array): void {

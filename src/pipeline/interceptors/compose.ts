@@ -20,7 +20,7 @@ import type { RequestContext } from '../context.ts';
 import type { StageServices } from '../services.ts';
 import { ConsentRounds, consentPage } from './consent.ts';
 import { isLaterRound, reauthorize } from './reauthorize.ts';
-import { type Answered, filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
+import { filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
 
 /** How calls are made for clients of one era. */
 export interface EraCalls extends StageServices {
@@ -121,14 +121,13 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       this.#failed(outcome);
       return;
     }
-    this.#sink?.settle(filterOutcome(this.#calls.shared, this.#context, this.#named(outcome)));
-  }
-
-  #named(outcome: Answered): Answered {
     const { target } = this.#context;
-    if (outcome.kind !== 'result' || target?.renamed === undefined) return outcome;
-    const message = target.renamed(outcome.message);
-    return message === outcome.message ? outcome : { ...outcome, message };
+    let named = outcome;
+    if (outcome.kind === 'result' && target?.renamed !== undefined) {
+      const message = target.renamed(outcome.message);
+      if (message !== outcome.message) named = { ...outcome, message };
+    }
+    this.#sink?.settle(filterOutcome(this.#calls.shared, this.#context, named));
   }
 
   #failed(outcome: CallOutcome & { kind: 'failure' }): void {

@@ -100,7 +100,7 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
   }
 }
 
-export type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
+type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
 
 /**
  * A result can carry server requests, too: the call is over, and the next round brings the answers. Returns the failure
