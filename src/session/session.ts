@@ -219,7 +219,7 @@ export class Session {
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
     this.#asks?.abandon(failure);
-    for (const upstream of this.upstreams.values()) upstream.whenOpen((opened) => opened.close());
+    for (const { opening } of this.upstreams.values()) onFulfilled(opening, (upstream) => upstream.close());
     this.upstreams.clear();
     this.#changes?.close();
     this.#subscriptions?.clear();
