@@ -40,6 +40,11 @@ export const mutants: readonly Mutant[] = [
         find: 'return names.has(fold) && names.get(fold) !== name;',
         replace: 'return false;',
       },
+      {
+        file: 'src/wire/fold.ts',
+        find: 'return all.some((other) => other !== name && other.length <= fold.length && folded(other) === fold);',
+        replace: 'return false;',
+      },
     ],
   },
   {
