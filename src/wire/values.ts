@@ -177,6 +177,8 @@ export function idIn({ bytes, params }: Pick<Notification, 'bytes' | 'params'>, 
 
 /** Whether a value contains more members and items than `most`, at any depth. Stops reading at that number. */
 export function hasMoreThan(most: number, bytes: Uint8Array, { start, end }: Span): boolean {
+  // Each has a comma of its own, but the first.
+  if (end - start <= most) return false;
   let commas = 0;
   for (let i = start; i < end; i++) {
     const byte = bytes[i];
