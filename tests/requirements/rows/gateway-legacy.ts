@@ -77,6 +77,11 @@ export const gatewayLegacy = {
     revisions: 'legacy',
     behaviour: 'A notification is answered exactly 202, with an empty body.',
   }),
+  'gateway:legacy:sent-order': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'What a client sends on a persistent connection reaches a stdio backend in the order sent.',
+  }),
   'gateway:legacy:response-202': held({
     spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
     revisions: 'legacy',
