@@ -16,7 +16,7 @@ import { rules } from './growth/rules.ts';
 import { sessions } from './growth/sessions.ts';
 import { tools } from './growth/tools.ts';
 import { judge } from './growth/verdict.ts';
-import { runProgram } from './program.ts';
+import { runProgram, say } from './program.ts';
 
 const axes: readonly Axis[] = [backends, rules, sessions, payloads, tools];
 
@@ -29,8 +29,6 @@ const usage = `npm run bench:growth -- [options]
   --rounds <n>       of each value
   --write-docs       write docs/benchmarks-growth.md and docs/charts, of this run and of earlier ones
   --assert           end with 1 where a cost grows faster than it may, with 2 where the machine is too busy to tell`;
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 function readOptions(args: string[]) {
   const { values } = parseArgs({

@@ -67,7 +67,7 @@ const idle = (group: string, most: number, ifMissed: string): SingleTarget => ({
   unit: 'KB',
   read: (results) => {
     const row = results.idle.find((one) => one.contestant === 'bascule' && one.group === group);
-    // Memory is not others' business.
+    // What other processes do does not change how much memory this one has.
     return row && { value: row.kbEach, foreignCores: 0 };
   },
 });
@@ -88,7 +88,7 @@ const opening: SingleTarget = {
   most: 1.3,
   unit: 'CPU, ratio to pass-through',
   ifMissed:
-    'a session has an upstream session, an event log, timers and a stream with its own listeners on both sides; the ratio is below 1 for the first 200 sessions of a process and near 2 once the pass-through is compiled',
+    'a session has an upstream session, an event log, timers and a stream with its own listeners on both sides; the ratio depends on how warm both are: 1.2 to 1.5 for the first sessions of a process, near 2 once the pass-through is compiled',
   read: (results) => {
     const row = results.opening.find((one) => one.contestant === 'bascule');
     return row && { value: row.ratio.median, foreignCores: row.foreignCores };

@@ -85,6 +85,16 @@ export async function measureCalls(stations: readonly Station[], sizes: Sizes): 
   return { points: stations.map(({ x, turn }) => ({ x, y: medianCpu(turn) })), foreignCores };
 }
 
+/** The panel that most axes begin with. */
+export function callsPanel({ points, foreignCores }: Costs): Panel {
+  return { title: 'CPU per small call', unit: 'µs', grows: 'flat', lines: bascule(points), foreignCores };
+}
+
+/** The one line of a panel without other contestants. */
+export function bascule(points: readonly Point[]): Panel['lines'] {
+  return [{ name: 'bascule', points }];
+}
+
 export function medianCpu({ samples }: Turn): number {
   return median(samples.map(({ gatewayCpu }) => gatewayCpu));
 }

@@ -7,8 +7,10 @@ import { allReady } from '../load/ready.ts';
 import { echo } from '../workloads/calls.ts';
 import {
   type Axis,
+  bascule,
   CONNECTIONS,
   type Costs,
+  callsPanel,
   type GrowthSizes,
   measureCalls,
   prepareTurn,
@@ -61,7 +63,6 @@ export const backends: Axis = {
     const values = sizes.quick ? few : full;
     const calls = await callCosts(values, sizes);
     const { ms, cpuMs, rssMb, foreignCores } = await startCosts(values, sizes);
-    const bascule = (points: Costs['points']) => [{ name: 'bascule', points }];
     const linear = { grows: 'linear', foreignCores } as const;
     return {
       axis: 'backends',
@@ -71,13 +72,7 @@ export const backends: Axis = {
         'HTTP backends of 2026-07-28 with 200 tools each at the merged endpoint (one backend is not merged with anything); 16 connections call one backend after the other, until all have been called.',
       absent: [],
       panels: [
-        {
-          title: 'CPU per small call',
-          unit: 'µs',
-          grows: 'flat',
-          lines: bascule(calls.points),
-          foreignCores: calls.foreignCores,
-        },
+        callsPanel(calls),
         { title: 'From the start until all are ready', unit: 'ms', ...linear, lines: bascule(ms) },
         { title: 'CPU until all are ready', unit: 'ms', ...linear, lines: bascule(cpuMs) },
         {

@@ -8,7 +8,7 @@ import { allReady } from '../load/ready.ts';
 import type { Launched } from '../process.ts';
 import { toolNames } from '../programs/payloads.ts';
 import { echo } from '../workloads/calls.ts';
-import { type Axis, CONNECTIONS, measureCalls, prepareTurn, smallCalls, withAll } from './axis.ts';
+import { type Axis, bascule, CONNECTIONS, callsPanel, measureCalls, prepareTurn, smallCalls, withAll } from './axis.ts';
 import { measureStarts } from './starts.ts';
 
 const full = [10, 30, 100, 300, 1000, 3000, 10_000];
@@ -63,7 +63,6 @@ export const rules: Axis = {
     });
     const backend = await startBackend();
     const starts = await startCosts(values, sizes.starts, backend).finally(() => backend.stop());
-    const bascule = (points: typeof calls.points) => [{ name: 'bascule', points }];
     const linear = { grows: 'linear', foreignCores: starts.foreignCores } as const;
     return {
       axis: 'rules',
@@ -73,13 +72,7 @@ export const rules: Axis = {
         'Most rules name a tool and a group; a tenth each are patterns at the start, at the end and in the middle of names, tests of arguments, and URIs. One condition in CEL is evaluated for each call.',
       absent: [...refusals.values()],
       panels: [
-        {
-          title: 'CPU per small call',
-          unit: 'µs',
-          grows: 'flat',
-          lines: bascule(calls.points),
-          foreignCores: calls.foreignCores,
-        },
+        callsPanel(calls),
         {
           title: 'CPU from the start until it serves',
           unit: 'ms',

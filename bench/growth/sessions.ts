@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { overHttpWith } from '../contestants/bascule.ts';
 import type { Place, Running } from '../contestants/contestant.ts';
 import { ForeignLoad } from '../foreign-load.ts';
+import { type IdleSession, openSessions } from '../load/idle-sessions.ts';
 import { legacyRequest } from '../load/requests.ts';
 import { type Load, runRound } from '../load/round.ts';
 import { treeCpuMicros } from '../system.ts';
 import { echo } from '../workloads/calls.ts';
-import { checkAlive, collectingOnSignal, type IdleSession, openSessions, readMemory } from '../workloads/idle.ts';
+import { checkAlive, collectingOnSignal, readMemory } from '../workloads/idle.ts';
 import type { Turn } from '../workloads/turns.ts';
-import { type Axis, CONNECTIONS, measureCalls, type Point, smallCalls, withAll } from './axis.ts';
+import { type Axis, bascule, CONNECTIONS, callsPanel, measureCalls, type Point, smallCalls, withAll } from './axis.ts';
 
 const full = [1, 10, 100, 1000, 3000, 10_000];
 const few = [1, 100, 1000];
@@ -98,7 +99,6 @@ export const sessions: Axis = {
         const foreignCores = foreign.cores();
         const calls = await measureCalls(stations, sizes);
         for (const [at, { running }] of started.entries()) await checkAlive(running.at('legacy').url, opened[at] ?? []);
-        const bascule = (points: readonly Point[]) => [{ name: 'bascule', points }];
         return {
           axis: 'sessions',
           title: 'Legacy sessions, each with an open GET stream',
@@ -106,13 +106,7 @@ export const sessions: Axis = {
           conditions: `HTTP backend of 2025-11-25, a session there for each; up to ${streamsUpstream()} of them have a stream of their own there as well, for want of descriptors. Calls are spread over up to ${CALLED} of the sessions. \`sessionsPerPrincipal\`, \`connectionsPerAddress\` and \`streamsPerBackend\` are raised.`,
           absent: [],
           panels: [
-            {
-              title: 'CPU per small call',
-              unit: 'µs',
-              grows: 'flat',
-              lines: bascule(calls.points),
-              foreignCores: calls.foreignCores,
-            },
+            callsPanel(calls),
             { title: 'CPU to open a session', unit: 'ms', grows: 'flat', lines: bascule(cpu), foreignCores },
             { title: 'Memory of a session', unit: 'KB', grows: 'flat', lines: bascule(kb), foreignCores: 0 },
           ],

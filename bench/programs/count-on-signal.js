@@ -1,21 +1,10 @@
 // Loaded before the gateway that `npm run count` looks at. SIGUSR2 begins to count, the next one writes what was
 // counted.
 import { writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector';
+import { post } from './inspector.js';
 
-const session = new Session();
-session.connect();
 let isCounting = false;
 let heapBefore = 0;
-
-const post = (method, params) => {
-  let answer;
-  session.post(method, params, (error, result) => {
-    if (error) throw error;
-    answer = result;
-  });
-  return answer;
-};
 
 process.on('SIGUSR2', () => {
   if (!isCounting) {

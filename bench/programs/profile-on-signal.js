@@ -1,23 +1,12 @@
 // Loaded before the gateway that `npm run profile` looks at. SIGUSR2 begins to sample, the next one writes what was
 // sampled: where the time went, or which functions allocated what was allocated.
 import { writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector';
+import { post } from './inspector.js';
 
 const SAMPLE_MICROS = 200;
 const SAMPLE_BYTES = 4096;
-const session = new Session();
-session.connect();
 const isHeap = process.env.PROFILE_HEAP === '1';
 let isSampling = false;
-
-const post = (method, params) => {
-  let answer;
-  session.post(method, params, (error, result) => {
-    if (error) throw error;
-    answer = result;
-  });
-  return answer;
-};
 
 function begin() {
   if (isHeap) {

@@ -2,9 +2,9 @@
 import { pathToFileURL } from 'node:url';
 import { programPath } from '../build.ts';
 import type { Contestant, Place } from '../contestants/contestant.ts';
-import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
-import { legacyRequest, streamRequest } from '../load/requests.ts';
-import { openSession } from '../load/session.ts';
+import { Connection } from '../load/connection.ts';
+import { type IdleSession, openSessions } from '../load/idle-sessions.ts';
+import { legacyRequest } from '../load/requests.ts';
 import { Verifier } from '../load/verify.ts';
 import { makeTools } from '../programs/payloads.ts';
 import type { IdleRow } from '../results.ts';
@@ -14,13 +14,6 @@ import { type Memory, memoryOf, settle } from '../system.ts';
 const UNCOUNTED = 0.1;
 /** What one garbage collection finalises the next one frees. */
 const PASSES = 2;
-/** Sessions that are being opened at once. */
-const OPENERS = 8;
-
-export interface IdleSession {
-  readonly id: string;
-  readonly stream: IdleStream;
-}
 
 interface Reading extends Memory {
   readonly sessions: number;
@@ -63,24 +56,6 @@ export async function measureIdle(contestant: Contestant, sessions: number): Pro
     for (const { stream } of opened) stream.close();
     await running.stop();
   }
-}
-
-export async function openSessions(url: URL, count: number, opened: IdleSession[]): Promise<void> {
-  let left = count;
-  await Promise.all(
-    Array.from({ length: OPENERS }, async () => {
-      const connection = await Connection.open(url);
-      try {
-        while (left > 0) {
-          left -= 1;
-          const id = await openSession(url, connection);
-          opened.push({ id, stream: await openIdleStream(url, streamRequest(url, id)) });
-        }
-      } finally {
-        connection.close();
-      }
-    }),
-  );
 }
 
 /** After a garbage collection: what is held, not what has merely not been thrown away yet. */

@@ -5,9 +5,8 @@
  */
 import type { Contestant, Place, Running } from '../contestants/contestant.ts';
 import { ForeignLoad } from '../foreign-load.ts';
-import { Connection, type IdleStream, openIdleStream } from '../load/connection.ts';
-import { deleteRequest, streamRequest } from '../load/requests.ts';
-import { openSession } from '../load/session.ts';
+import { type IdleSession, openSessions, overConnections } from '../load/idle-sessions.ts';
+import { deleteRequest } from '../load/requests.ts';
 import { ratioOfMedians, type Spread, spread } from '../stats.ts';
 import { cpuMicros, settle } from '../system.ts';
 
@@ -15,8 +14,6 @@ import { cpuMicros, settle } from '../system.ts';
 const SESSIONS = 200;
 /** Rounds that do not count: code that runs a few times for a session is compiled after a thousand of them. */
 const WARM_ROUNDS = 6;
-/** Sessions that are being opened at once. */
-const OPENERS = 8;
 
 export interface OpeningRow {
   readonly contestant: string;
@@ -26,11 +23,6 @@ export interface OpeningRow {
   readonly ratio: Spread;
   /** How many cores others used meanwhile. */
   readonly foreignCores: number;
-}
-
-interface OpenedSession {
-  readonly id: string;
-  readonly stream: IdleStream;
 }
 
 interface Turn {
@@ -70,35 +62,14 @@ function rowsOf(turns: readonly Turn[], foreignCores: number): OpeningRow[] {
 
 async function openOnce({ url, pid }: Place): Promise<number> {
   await settle(pid);
-  const opened: OpenedSession[] = [];
+  const opened: IdleSession[] = [];
   const before = cpuMicros(pid);
-  await overConnections(url, SESSIONS, async (connection) => {
-    const id = await openSession(url, connection);
-    opened.push({ id, stream: await openIdleStream(url, streamRequest(url, id)) });
-  });
+  await openSessions(url, SESSIONS, opened);
   await settle(pid);
   const cpu = cpuMicros(pid) - before;
   for (const { stream } of opened) stream.close();
   await overConnections(url, opened.length, async (connection, index) => {
-    await connection.ask(deleteRequest(url, (opened[index] as OpenedSession).id));
+    await connection.ask(deleteRequest(url, (opened[index] as IdleSession).id));
   });
   return cpu / SESSIONS;
-}
-
-async function overConnections(
-  url: URL,
-  times: number,
-  work: (connection: Connection, index: number) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: OPENERS }, async () => {
-      const connection = await Connection.open(url);
-      try {
-        while (next < times) await work(connection, next++);
-      } finally {
-        connection.close();
-      }
-    }),
-  );
 }
