@@ -12,6 +12,7 @@ import type { Reception } from '../reception.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
 import type { Environment } from './environment.ts';
 import { endedBeforeUs, endInOrder, endWithUs } from './group.ts';
+import { Input } from './input.ts';
 import { Output } from './output.ts';
 import { type ChildCommand, type PipedProcess, startProcess } from './start.ts';
 import { Stderr } from './stderr.ts';
@@ -78,6 +79,7 @@ export class Child {
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
   readonly #process: PipedProcess;
+  readonly #input: Input;
   readonly #output: Output;
   readonly #stderr: Stderr;
   readonly #exited: Promise<void>;
@@ -93,11 +95,6 @@ export class Child {
   #silent = false;
   #reported = false;
   #cancelLastOutput: (() => void) | undefined;
-  #isGathering = false;
-  readonly #sendGathered = (): void => {
-    this.#isGathering = false;
-    this.#process.stdin.uncork();
-  };
 
   /** Rejects with a Failure where the command cannot be started. */
   static async start(options: ChildOptions): Promise<Child> {
@@ -116,6 +113,7 @@ export class Child {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
+    this.#input = new Input(process_.stdin, options.limits.stdinBytes);
     this.#output = new Output(process_.stdout, options, {
       message: (message) => this.#onMessage(message),
       oversized: (failure) => this.#sink?.oversized(failure),
@@ -191,19 +189,9 @@ export class Child {
 
   /** Writes one line. Throws a Failure where the child is gone, or does not read its input. */
   send(line: Uint8Array): void {
-    const { stdin } = this.#process;
-    if (!this.alive || !stdin.writable) throw this.#failure ?? new Failure('backend_unavailable');
-    if (stdin.writableLength + line.byteLength > this.#options.limits.stdinBytes) {
-      throw new Failure('backend_busy', { message: 'Backend busy: it does not read what it is sent' });
-    }
+    if (!this.alive || !this.#input.isOpen) throw this.#failure ?? new Failure('backend_unavailable');
+    this.#input.send(line);
     this.used = true;
-    // What is sent in one turn of the event loop goes out together: to wake the process costs more than all the rest.
-    if (!this.#isGathering) {
-      this.#isGathering = true;
-      stdin.cork();
-      setImmediate(this.#sendGathered);
-    }
-    stdin.write(line);
   }
 
   /**
