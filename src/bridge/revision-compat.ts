@@ -4,7 +4,7 @@
  * pipeline/handshake.ts for capabilities.
  */
 import { Failure } from '../errors/failure.ts';
-import { has, methodRow } from '../wire/methods.ts';
+import { has, methodRow, methods } from '../wire/methods.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { isObject } from '../wire/values.ts';
 
@@ -201,22 +201,16 @@ export const lists: Readonly<Record<string, { readonly list: string; readonly th
 
 /** Whether any row may concern the result of the method: only then is the result parsed. */
 export function isOlder(revision: Revision, method: string): boolean {
-  let newest = newestRows.get(method);
-  if (newest === undefined) {
-    newest = newestRowOf(method);
-    newestRows.set(method, newest);
-  }
-  return revision < newest;
+  return revision < (newest.get(method) ?? '');
 }
 
-/** By method of our table: since which revision results have all that they can have. */
-const newestRows = new Map<string, string>();
+/** By method: since which revision its results have all that they can have. */
+const newest = new Map(methods.map(({ method }) => [method, newestRowOf(method)]));
 
 function newestRowOf(method: string): string {
   const contents = method === 'tools/call' || method === 'prompts/get' ? contentRows : [];
-  const things = thingsOf(method);
-  const rows = [...contents, ...memberRows.filter(({ of }) => things.includes(of))];
-  return rows.reduce((newest, { since }) => (since > newest ? since : newest), '');
+  const members = memberRows.filter(({ of }) => thingsOf(method).includes(of));
+  return [...contents, ...members].reduce((latest, { since }) => (since > latest ? since : latest), '');
 }
 
 function thingsOf(method: string): readonly ResultPart[] {

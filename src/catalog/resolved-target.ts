@@ -53,10 +53,12 @@ export class LinkingTarget implements ResolvedTarget {
 
   /** Links are renamed only where a URI could belong to a different backend. */
   #clientUris(): ((uri: string) => string | undefined) | undefined {
-    const { backend } = this;
-    const [resources, endpoint, reader] = [this.#resources, this.#endpoint, this.#reader];
-    if (reader === undefined) return (uri) => distinguished(backend, uri);
-    if (!resources.areShared(endpoint)) return undefined;
-    return (uri) => (resources.isPlain(endpoint, backend, uri, reader) ? undefined : distinguished(backend, uri));
+    const reader = this.#reader;
+    if (reader === undefined) return (uri) => distinguished(this.backend, uri);
+    if (!this.#resources.areShared(this.#endpoint)) return undefined;
+    return (uri) => {
+      const isPlain = this.#resources.isPlain(this.#endpoint, this.backend, uri, reader);
+      return isPlain ? undefined : distinguished(this.backend, uri);
+    };
   }
 }

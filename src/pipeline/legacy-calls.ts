@@ -43,7 +43,7 @@ export class LegacyCalls implements EraCalls {
   #callBackend(context: RequestContext, session: Session, target: ResolvedTarget): void | Promise<void> {
     const { exchange } = context;
     const { backend } = target;
-    if (exchange.row.action === 'subscribe') rememberSubscription(session, exchange, target);
+    rememberSubscription(session, exchange, target);
     exchange.onOver(this.shared.backendInFlight.enter(backend, exchange));
     const upstream = this.sessionUpstreams.openUpstream(session, backend);
     if (upstream === undefined) return this.#findUpstream(context, session);

@@ -2,6 +2,7 @@
  * What rules have to say about a question before its arguments are looked at. Clients ask the same again and again with
  * other arguments, so this is remembered.
  */
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ThingKind } from './actions.ts';
 import { type Candidate, candidateOf } from './match.ts';
 import type { Evaluation } from './question.ts';
@@ -78,8 +79,7 @@ const CANDIDATES = 64;
 
 export class KnownCases {
   readonly #tables: RuleTables;
-  /** Begun anew when it is full: keeping it in the order of use would cost more than it saves. */
-  readonly #byName = new Map<string, Case[]>();
+  readonly #byName = new BoundedMap<Case[]>(NAMES);
 
   constructor(tables: RuleTables) {
     this.#tables = tables;
@@ -101,10 +101,8 @@ export class KnownCases {
   }
 
   #remember(name: string, cases: Case[] | undefined, found: Case): void {
-    if (cases === undefined) {
-      if (this.#byName.size >= NAMES) this.#byName.clear();
-      this.#byName.set(name, [found]);
-    } else {
+    if (cases === undefined) this.#byName.set(name, [found]);
+    else {
       if (cases.length >= CASES_OF_NAME) cases.length = 0;
       cases.push(found);
     }

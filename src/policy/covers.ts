@@ -31,9 +31,9 @@ export class PlainDenials {
   /** Denials that name no target. */
   readonly #unnamed: readonly PlainDenial[];
   readonly #listed: ReadonlyMap<TargetList, ListedDenials>;
+  readonly #globs = new Globs();
 
   constructor(rules: readonly Rule[]) {
-    globs.clear();
     const denials = rules.filter(isPlainDenial).map((rule, order) => ({ rule, order }));
     this.#unnamed = denials.filter(({ rule }) => firstTarget(rule.on) === undefined);
     this.#listed = new Map(targetLists.map(({ list, style }) => [list, listedIn(denials, list, style)]));
@@ -44,7 +44,7 @@ export class PlainDenials {
     let first: PlainDenial | undefined;
     for (const denial of this.#candidates(rule)) {
       if (first !== undefined && denial.order >= first.order) continue;
-      if (denial.rule.id !== rule.id && covers(denial.rule, rule)) first = denial;
+      if (denial.rule.id !== rule.id && covers(denial.rule, rule, this.#globs)) first = denial;
     }
     return first?.rule;
   }
@@ -96,29 +96,41 @@ function isPlainDenial({ effect, mode, with: tests, when, on }: Rule): boolean {
   return Object.keys(tests).length === 0 && when === undefined && on.annotations === undefined;
 }
 
-function covers(wide: Rule, narrow: Rule): boolean {
+/** Patterns, compiled once: each is compared with many others. */
+class Globs {
+  readonly #known = new Map<string, ReturnType<typeof compileGlob>>();
+
+  of(text: string, style: GlobStyle): ReturnType<typeof compileGlob> {
+    const key = `${style} ${text}`;
+    const glob = this.#known.get(key) ?? compileGlob(text, style);
+    this.#known.set(key, glob);
+    return glob;
+  }
+}
+
+function covers(wide: Rule, narrow: Rule, globs: Globs): boolean {
   return (
     (wide.what === undefined || (narrow.what ?? actions).every((action) => wide.what?.includes(action))) &&
-    coversWho(wide.who, narrow.who) &&
-    coversList(wide.on.endpoints, narrow.on.endpoints, 'path') &&
-    coversList(wide.on.backends, narrow.on.backends, 'name') &&
-    coversThings(wide.on, narrow)
+    coversWho(wide.who, narrow.who, globs) &&
+    coversList(wide.on.endpoints, narrow.on.endpoints, 'path', globs) &&
+    coversList(wide.on.backends, narrow.on.backends, 'name', globs) &&
+    coversThings(wide.on, narrow, globs)
   );
 }
 
-function coversThings(wide: On, { on, what = actions }: Rule): boolean {
+function coversThings(wide: On, { on, what = actions }: Rule, globs: Globs): boolean {
   if (targetLists.every(({ list }) => wide[list] === undefined)) return true;
   // A rule without targets also covers operations without a named target.
   if (firstTarget(on) === undefined || what.some((action) => thingsOf(action).length === 0)) return false;
   return targetLists.every(({ list, style }) => {
     const named = targetsIn(on, list);
-    return named === undefined || (wide[list] !== undefined && coversList(wide[list], named, style));
+    return named === undefined || (wide[list] !== undefined && coversList(wide[list], named, style, globs));
   });
 }
 
-function coversWho(wide: Who, narrow: Who): boolean {
+function coversWho(wide: Who, narrow: Who, globs: Globs): boolean {
   const lists = (['principals', 'issuers', 'scopes', 'groups', 'keys'] as const).every((list) =>
-    coversList(wide[list], narrow[list], 'name'),
+    coversList(wide[list], narrow[list], 'name', globs),
   );
   return (
     lists &&
@@ -134,26 +146,17 @@ function coversList(
   wide: readonly string[] | undefined,
   narrow: readonly string[] | undefined,
   style: GlobStyle,
+  globs: Globs,
 ): boolean {
   if (wide === undefined) return true;
-  return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style)));
-}
-
-/** Patterns of the rules that are being reviewed: each is compared with many others. */
-const globs = new Map<string, ReturnType<typeof compileGlob>>();
-
-function globOf(text: string, style: GlobStyle): ReturnType<typeof compileGlob> {
-  const key = `${style} ${text}`;
-  const glob = globs.get(key) ?? compileGlob(text, style);
-  globs.set(key, glob);
-  return glob;
+  return (narrow ?? ['*']).every((pattern) => wide.some((other) => coversPattern(other, pattern, style, globs)));
 }
 
 /** Only certain cases: where it is not certain, nothing is reported. */
-function coversPattern(wide: string, narrow: string, style: GlobStyle): boolean {
+function coversPattern(wide: string, narrow: string, style: GlobStyle, globs: Globs): boolean {
   if (wide === narrow) return true;
-  const outer = globOf(wide, style);
-  const inner = globOf(narrow, style);
+  const outer = globs.of(wide, style);
+  const inner = globs.of(narrow, style);
   if (typeof outer === 'string' || typeof inner === 'string') return false;
   if (outer.form === 'all') return true;
   if (inner.form === 'exact') return outer.matches(inner.prefix) === true;

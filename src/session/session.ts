@@ -40,7 +40,7 @@ export interface SessionQueueLimits extends ServerRequestLimits, SubscriptionLim
 /** An upstream session, from when it begins to be opened. */
 export class SessionUpstream {
   readonly opening: Promise<UpstreamSession>;
-  /** Set once it is open: nobody has to wait for it any more. */
+  /** Set once it is open. */
   opened: UpstreamSession | undefined = undefined;
 
   constructor(opening: Promise<UpstreamSession>) {

@@ -102,7 +102,7 @@ export class LegacyMessages {
       const askers = call === undefined ? this.#askers() : [call];
       if (call === undefined && askers.length > 0) this.asksElsewhere = true;
       const owner = askers.length === 1 ? askers[0] : undefined;
-      this.#asks ??= this.#noAsks();
+      this.#asks ??= this.#newAsks();
       this.#asks.put(message, row, {
         call: owner,
         guessed: call === undefined,
@@ -119,7 +119,7 @@ export class LegacyMessages {
     return 'none';
   }
 
-  #noAsks(): OpenServerRequests {
+  #newAsks(): OpenServerRequests {
     return new OpenServerRequests({
       asksPerSession: this.#asksPerSession,
       notes: this.#session.notes,
