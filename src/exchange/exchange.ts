@@ -14,6 +14,7 @@ import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
 import { Changes } from './coalesced-changes.ts';
 import { LinkedList, type ListMember } from './linked-list.ts';
+import type { MessageEnding } from './observer.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
 const { subscriptionId } = metaKeys;
@@ -26,6 +27,11 @@ export interface Ending {
   readonly reason?: string | undefined;
 }
 
+/** The request that the exchange belongs to. */
+export interface ExchangeObserver {
+  ended(ending: MessageEnding): void;
+}
+
 export class Exchange implements ListMember<Exchange> {
   readonly request: Request;
   readonly row: MethodRow;
@@ -34,6 +40,8 @@ export class Exchange implements ListMember<Exchange> {
   previous: Exchange | undefined;
   next: Exchange | undefined;
   list: LinkedList<ListMember> | undefined;
+  /** Is told how the exchange ended. Set by the open stage, where anything observes messages. */
+  observer: ExchangeObserver | undefined = undefined;
   /** Set by `Inflight` alone. */
   place: InflightPlace | undefined = undefined;
   readonly #outlet: Outlet;
@@ -139,8 +147,9 @@ export class Exchange implements ListMember<Exchange> {
   respond(message: Response, status?: number): void {
     const bytes = piecesWithId(message, this.request.id.raw);
     const settlement = { kind: 'response', bytes, status } as const;
-    // Only a watcher needs to know whether input is required, and finding out means reading the result.
-    this.settle(settlement, this.#watcher === undefined && message.kind === 'result' ? 'result' : outcomeOf(message));
+    // Only watchers and observers need to know whether input is required, and finding out means reading the result.
+    const isRead = this.#watcher !== undefined || this.observer !== undefined;
+    this.settle(settlement, !isRead && message.kind === 'result' ? 'result' : outcomeOf(message));
   }
 
   /** Ends a `subscriptions/listen` with the backend's result. */
@@ -180,6 +189,7 @@ export class Exchange implements ListMember<Exchange> {
     this.#changes?.close();
     this.#outlet.settle(settlement);
     this.#onSettled(this);
+    this.observer?.ended(observedEnding(settlement, outcome));
     if (this.#over === undefined && this.#watcher === undefined) return;
     const ending = endingOf(settlement, outcome);
     this.#over?.(ending);
@@ -204,6 +214,11 @@ export class Exchange implements ListMember<Exchange> {
 function endingOf(settlement: Settlement, outcome: Ending['outcome']): Ending {
   if (settlement.kind === 'failure') return { outcome: 'error', reason: settlement.failure.reason };
   return { outcome: settlement.kind === 'silence' ? 'cancelled' : outcome };
+}
+
+function observedEnding(settlement: Settlement, outcome: Ending['outcome']): MessageEnding {
+  if (settlement.kind === 'failure') return { outcome: 'error', failure: settlement.failure };
+  return settlement.kind === 'silence' ? { outcome: 'cancelled' } : { outcome, response: settlement.bytes };
 }
 
 function outcomeOf(message: Response): Ending['outcome'] {

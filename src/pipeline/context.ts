@@ -6,7 +6,8 @@
 import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import type { Endpoint, HeaderReader, Sender } from '../exchange/arrival.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import type { Exchange, ExchangeObserver } from '../exchange/exchange.ts';
+import type { MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import type { Reply } from '../exchange/outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
@@ -31,7 +32,7 @@ export interface ArrivedMessage {
   readonly connection?: ConnectionState | undefined;
 }
 
-export class RequestContext {
+export class RequestContext implements ExchangeObserver {
   /** Decides everything about the request, whatever a reload brings meanwhile. */
   readonly generation: Generation;
   readonly endpoint: Endpoint;
@@ -62,10 +63,12 @@ export class RequestContext {
   target: ResolvedTarget | undefined;
   /** Authorize stage. A later round of the same call replaces it. */
   authorization!: Authorization;
-  /** Open stage: where the response goes. */
+  /** Open stage: where the response goes. Absent where a response is given without a call. */
   exchange!: Exchange;
   /** Call stage: what the backend is asked. */
   call!: CallRequest;
+  /** Set while the message is observed. */
+  observer: MessageObserver<RequestContext> | undefined;
   /** Rounds that this request had before, where it is a retry that makes its call again. */
   rounds = 0;
 
@@ -90,6 +93,18 @@ export class RequestContext {
     const context = new RequestContext(this.generation, this.endpoint, this.era, this, arrived);
     context.session = this.session;
     return context;
+  }
+
+  observe(observer: MessageObserver<RequestContext> | undefined): void {
+    this.observer = observer;
+    observer?.began(this);
+  }
+
+  /** Tells the observer, once. */
+  ended(ending: MessageEnding): void {
+    const { observer } = this;
+    this.observer = undefined;
+    observer?.ended(this, ending);
   }
 
   /** The target, where the resolve stage has found one. */

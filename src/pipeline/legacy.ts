@@ -154,6 +154,7 @@ export class LegacyFront {
     for (const [index, outlet] of reply.open({ ...options, stream: streamOf(session) }).entries()) {
       const member = requests[index];
       if (member === undefined) continue;
+      member.context.observe(context.observer);
       this.#pipeline.exchanges.openInSession(member.context, session, outlet);
       this.#pipeline.call(member.context, denial === undefined ? member.cleared : rejected(denial));
     }

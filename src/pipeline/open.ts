@@ -40,7 +40,7 @@ export class OpenExchanges {
     const exchange = new Exchange(request, methodRow(request.method) ?? ping, outlet, session.settled);
     session.inflight.add(exchange);
     this.#shared.work.begin();
-    context.exchange = exchange;
+    this.#opened(context, exchange);
   }
 
   #openModern(context: RequestContext, outlet: Outlet): void {
@@ -54,7 +54,7 @@ export class OpenExchanges {
             this.#settled(over);
           };
     const exchange = new Exchange(request, row, outlet, settled);
-    context.exchange = exchange;
+    this.#opened(context, exchange);
     connection?.inflight.add(exchange);
     // A shutdown ends subscriptions first, and does not wait for them.
     if (listen !== undefined) listen.opened(context);
@@ -63,6 +63,11 @@ export class OpenExchanges {
       this.#shared.work.begin();
     }
     outlet.onAbandoned(() => exchange.cancel());
+  }
+
+  #opened(context: RequestContext, exchange: Exchange): void {
+    context.exchange = exchange;
+    if (context.observer !== undefined) exchange.observer = context;
   }
 
   /** Fails the requests of modern clients that did not finish in time. */

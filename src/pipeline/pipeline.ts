@@ -49,6 +49,7 @@ export class Pipeline implements StageServices {
   /** Takes a message whose sender is authenticated. Never throws: failures are reported through the reply. */
   take(context: RequestContext): void {
     const { message, era } = context;
+    if (this.shared.observer !== undefined) context.observe(this.shared.observer);
     try {
       // A response or a cancellation helps running requests to finish, so it is still accepted.
       if (this.shared.work.draining && (message.kind === 'request' || message.kind === 'batch'))
@@ -56,7 +57,8 @@ export class Pipeline implements StageServices {
       // Most principals have all scopes: the stage is not entered for them.
       if (context.principal.scopes !== 'all') demandScopes(context, [message]);
       const served = era === 'modern' ? this.modern.receive(context) : this.legacy.receive(context);
-      served?.catch((error: unknown) => this.#refuse(context, error));
+      if (served === undefined) tellServed(context);
+      else served.then(() => tellServed(context)).catch((error: unknown) => this.#refuse(context, error));
     } catch (error) {
       this.#refuse(context, error);
     }
@@ -73,6 +75,7 @@ export class Pipeline implements StageServices {
       cleared = rejected(error);
     }
     if (!this.exchanges.open(context)) {
+      context.ended({ outcome: 'cancelled' });
       abandon(context, cleared);
       return false;
     }
@@ -124,7 +127,14 @@ export class Pipeline implements StageServices {
   #refuse(context: RequestContext, error: unknown): void {
     const { message, principal, endpoint, authorizer, reply, era } = context;
     const failure = this.shared.fault(error);
+    context.ended({ outcome: 'error', failure });
     authorizer.refused({ principal, endpoint, message: message.kind === 'batch' ? undefined : message }, failure);
     reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
   }
+}
+
+/** Where the message has an exchange, that tells how it ended. */
+function tellServed(context: RequestContext): void {
+  if (context.observer === undefined || context.exchange !== undefined) return;
+  context.ended({ outcome: context.message.kind === 'request' ? 'result' : 'accepted' });
 }

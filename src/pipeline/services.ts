@@ -7,6 +7,7 @@ import type { Lists } from '../catalog/lists.ts';
 import type { NameResolver } from '../catalog/name-resolver.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../exchange/clock.ts';
+import type { MessageObserver } from '../exchange/observer.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -14,6 +15,7 @@ import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import type { UpstreamLease, UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { MetGateways } from '../wire/via.ts';
+import type { RequestContext } from './context.ts';
 import type { CredentialExpiry } from './credential-expiry.ts';
 import type { CurrentGeneration } from './generation.ts';
 import type { BackendInFlight, InFlight } from './in-flight.ts';
@@ -45,6 +47,8 @@ export interface SharedServices {
   readonly metGateways: MetGateways;
   readonly fault: Fault;
   readonly warn: Warn;
+  /** Absent where nothing observes messages. */
+  readonly observer?: MessageObserver<RequestContext> | undefined;
   /** Counts an event that the gateway recovered from. */
   readonly count: (name: string) => void;
 }

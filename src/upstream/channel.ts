@@ -3,6 +3,7 @@
  * interpreting them. The adapters of the two eras (legacy.ts, modern.ts) are written once against it.
  */
 import type { Failure } from '../errors/failure.ts';
+import type { CallObserver } from '../exchange/observer.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Reception } from './reception.ts';
 
@@ -130,6 +131,8 @@ export type OddKind =
 
 /** Irregularities that the adapters survived. */
 export interface BackendNotes extends ChannelNotes {
+  /** Absent where nothing observes calls. */
+  readonly calls?: CallObserver | undefined;
   odd(kind: OddKind, text: string, cause?: unknown): void;
   /** The backend refused one of the principals that have accounts of their own there. */
   refused(failure: Failure): void;

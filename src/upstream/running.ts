@@ -121,6 +121,7 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
     this.step('send');
     this.startedAt = deadlines.clock.now();
     this.heardAt = this.startedAt;
+    this.host.notes.calls?.began(this);
     try {
       const pending = channel.request(outgoing, this);
       // A message may have ended the call meanwhile.
@@ -141,7 +142,8 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
 
   /** The call got no slot. */
   refused(failure: Failure): void {
-    if (this.drop(undefined)) this.tell({ kind: 'failure', failure, unseen: true });
+    const outcome = { kind: 'failure', failure, unseen: true } as const;
+    if (this.drop(undefined, outcome)) this.tell(outcome);
   }
 
   /** Called instead of `start`: the request is not sent at all. */
@@ -215,7 +217,8 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
 
   /** Ends the call here and upstream, and reports the failure to the caller. */
   fail(failure: Failure, reason?: string): void {
-    if (this.drop(reason)) this.tell({ kind: 'failure', failure });
+    const outcome = { kind: 'failure', failure } as const;
+    if (this.drop(reason, outcome)) this.tell(outcome);
   }
 
   touch(): void {
@@ -254,25 +257,26 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
       return;
     }
     if (!this.step('end')) return;
-    this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled');
+    this.leave(outcome.kind === 'failure' ? 'dropped' : 'settled', outcome);
     this.tell(outcome);
   }
 
   /** Ends the call here and at the backend. False where it is over already. */
-  private drop(reason: string | undefined): boolean {
+  private drop(reason: string | undefined, outcome?: CallOutcome): boolean {
     if (!this.step('end')) return false;
     // Without `pending` the backend never got the request, so there is nothing to cancel.
     if (this.pending !== undefined) {
       this.recall(reason);
       this.pending.abort();
     }
-    this.leave('dropped');
+    this.leave('dropped', outcome);
     return true;
   }
 
   /** Gives back what the call holds. */
-  private leave(how: CallEnding): void {
-    const { deadlines, slots } = this.host;
+  private leave(how: CallEnding, outcome: CallOutcome | undefined): void {
+    const { deadlines, slots, notes } = this.host;
+    if (this.startedAt !== Number.POSITIVE_INFINITY) notes.calls?.ended(this, outcome);
     this.pending = undefined;
     deadlines.remove(this);
     if (this.asking > 0) this.host.askerEnded?.(this, how);

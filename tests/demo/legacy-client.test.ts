@@ -131,11 +131,17 @@ describe('the demo server and the official legacy client', () => {
   });
 
   it('reports progress', async () => {
+    const cancel = new AbortController();
     const steps: unknown[] = [];
-    const onprogress = (step: unknown): number => steps.push(step);
-    await client.callTool({ name: 'count', arguments: { n: 2, pauseMs: 0 } }, undefined, { onprogress });
-    // The client drops progress that it reads together with the result, so only the first step is certain.
-    expect(steps[0]).toEqual({ progress: 1, total: 2, message: '1 of 2' });
+    const onprogress = (step: unknown): void => {
+      steps.push(step);
+      cancel.abort();
+    };
+    // The client drops progress that it reads together with the result, so the count must not end by itself.
+    const options = { signal: cancel.signal, onprogress };
+    const counting = client.callTool({ name: 'count', arguments: { n: 1000, pauseMs: 1 } }, undefined, options);
+    await expect(counting).rejects.toThrow();
+    expect(steps[0]).toEqual({ progress: 1, total: 1000, message: '1 of 1000' });
   });
 
   it('stops when it is cancelled, and serves on', async () => {

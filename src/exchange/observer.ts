@@ -1,0 +1,38 @@
+/**
+ * Ports of what watches the gateway at work: metrics, the request log, traces, the console. Each is told of a message or
+ * call when it begins and when it ends. Observers return at once, never throw, and change nothing.
+ */
+import type { Failure } from '../errors/failure.ts';
+import type { Pieces } from '../wire/compose.ts';
+import type { CallOutcome, CallRequest } from './call.ts';
+
+/** How a client's message ended. */
+export interface MessageEnding {
+  /** `accepted`: a notification or a response, which is not answered. `asked`: input is required, a round follows. */
+  readonly outcome: 'result' | 'error' | 'cancelled' | 'asked' | 'accepted';
+  /** Set where the gateway itself failed the request. */
+  readonly failure?: Failure | undefined;
+  /** The response, where a backend or the gateway gave one: complete JSON-RPC, with the client's id. */
+  readonly response?: Pieces | undefined;
+}
+
+/** Is told of every message whose sender is authenticated: of a batch as a whole, and of each request in it. */
+export interface MessageObserver<Context> {
+  began(context: Context): void;
+  /** Called once for each message that began. */
+  ended(context: Context, ending: MessageEnding): void;
+}
+
+/** A request to a backend, as observers see it: a client's, or one of the gateway itself, such as the read of a list. */
+export interface ObservedCall {
+  readonly request: CallRequest;
+  /** On the clock of the gateway. */
+  readonly startedAt: number;
+}
+
+/** Is told of every request that is sent to one backend. */
+export interface CallObserver {
+  began(call: ObservedCall): void;
+  /** Called once for each call that began. `outcome` is absent where the call was cancelled. */
+  ended(call: ObservedCall, outcome: CallOutcome | undefined): void;
+}
