@@ -13,6 +13,7 @@ import { watchDescriptors } from '../observe/descriptors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
+import { messageObserver, type Watcher } from '../observe/watchers.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
 import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
 import { MemoryEventLog } from '../store/memory.ts';
@@ -78,6 +79,8 @@ export interface AssembleOptions {
   /** In files, as the config says, by default. Closed together with the gateway. */
   readonly records?: Records;
   readonly outwardFetch?: OutwardFetch;
+  /** What watches messages and calls. None by default. */
+  readonly watchers?: readonly Watcher[];
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
@@ -91,7 +94,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState } = options;
+  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, watchers = [] } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -107,6 +110,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
+    watchers,
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     currentAudit: () => currentGeneration.now.audit,
@@ -116,6 +120,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   let listening: Listening | undefined;
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways },
+    observer: messageObserver(watchers),
   });
   const gateway = new McpGateway(shared);
   const retired = new RetiredGenerations(shared.backendInFlight, clock);

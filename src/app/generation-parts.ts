@@ -10,6 +10,7 @@ import { HttpRpcService } from '../jsonrpc/service.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { backendNotes } from '../observe/event-counts.ts';
 import type { WallClock } from '../observe/ports.ts';
+import { callObserver, type Watcher } from '../observe/watchers.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import { type CreateOptions, createBackend } from '../upstream/create-backend.ts';
 import { ProbeSlots } from '../upstream/probe-slots.ts';
@@ -25,6 +26,7 @@ export interface PartMakerOptions extends AuthorizerOptions {
   readonly oauth: UpstreamOAuth;
   /** For the processes and the HTTP requests of backends: which gateways they descend from. */
   readonly descent: Required<Pick<CreateOptions, 'via' | 'environment'>>;
+  readonly watchers: readonly Watcher[];
   readonly onBackendState: ((name: string, state: BackendState) => void) | undefined;
 }
 
@@ -40,9 +42,9 @@ export class PartMaker {
   /** `since`: the first generation that has this backend. */
   makeBackend(settings: BackendConfig, since: number): Backend {
     const { name } = settings;
-    const { limits, clock, log, counters, descent } = this.#options;
+    const { limits, clock, log, counters, descent, watchers } = this.#options;
     const { onBackendState = (of, state) => logBackendState(log, of, state) } = this.#options;
-    const notes = backendNotes(name, log, counters);
+    const notes = { ...backendNotes(name, log, counters), calls: callObserver(watchers, name) };
     const presented = this.#options.oauth.presentedTo(settings);
     const backend = createBackend(settings, {
       ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, ...descent },

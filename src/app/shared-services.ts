@@ -31,7 +31,7 @@ import { shownPrincipal } from './make-authorizer.ts';
 /** 192 random bits, in characters that are allowed in a header. */
 export const newId = () => randomBytes(24).toString('base64url');
 
-type Given = Pick<SharedServices, 'clock' | 'warn' | 'events' | 'instance' | 'metGateways'>;
+type Given = Pick<SharedServices, 'clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer'>;
 
 export interface SharedServicesOptions extends Given {
   readonly currentGeneration: CurrentGeneration<BuiltGeneration>;
@@ -44,7 +44,7 @@ export function createSharedServices(
   { limits, seal: { key } }: Config,
   options: SharedServicesOptions,
 ): SharedServices {
-  const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
+  const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways, observer } = options;
   const seal = createSeal(key);
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -76,6 +76,7 @@ export function createSharedServices(
     ),
     work: new InFlight(),
     fault: createFault(log, newId),
+    observer,
     count: (name) => counters.count(name),
   };
 }
