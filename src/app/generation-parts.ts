@@ -44,7 +44,7 @@ export class PartMaker {
     const { name } = settings;
     const { limits, clock, log, counters, descent, watchers } = this.#options;
     const { onBackendState = (of, state) => logBackendState(log, of, state) } = this.#options;
-    const notes = { ...backendNotes(name, log, counters), calls: callObserver(watchers, name) };
+    const notes = { ...backendNotes(name, log, counters), calls: callObserver(watchers, settings) };
     const presented = this.#options.oauth.presentedTo(settings);
     const backend = createBackend(settings, {
       ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, ...descent },

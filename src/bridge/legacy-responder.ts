@@ -133,7 +133,7 @@ export class LegacyResponder implements CallSink {
     if (this.#visits !== undefined) this.#reportVisits(this.#visits);
     const result = resultFor(this.#session.client.revision, this.#request.row, message, vocabulary);
     if (result === undefined) this.#exchange.respond(message);
-    else this.#exchange.respondResult(result);
+    else this.#exchange.respondResult(result, message);
   }
 
   #visited(elicitationId: string): void {

@@ -176,7 +176,7 @@ export class ModernResponder implements CallSink {
       return;
     }
     this.#exchange = undefined;
-    exchange.respondResult(inputRequired(questions, state), 'asked');
+    exchange.askFor(inputRequired(questions, state));
   }
 
   /** The same for pages that must be visited before a new call: no call is pending then. */
@@ -189,7 +189,7 @@ export class ModernResponder implements CallSink {
     if (failure !== undefined) exchange.fail(failure);
     else {
       const state = this.#context.pendingCalls.anew(this.#claim(exchange), this.#rounds);
-      exchange.respondResult(inputRequired(questions, state), 'asked');
+      exchange.askFor(inputRequired(questions, state));
     }
   }
 
@@ -252,7 +252,11 @@ export class ModernResponder implements CallSink {
       case 'result':
         if (this.#request.row.longLived) exchange.respondSubscribed(completed(outcome.message, this.#request.row));
         else if (outcome.vocabulary === 'modern') this.#respondModern(exchange, outcome.message);
-        else exchange.respondResult(modernResult(outcome.message, this.#request.row, this.#parties.serverInfo));
+        else
+          exchange.respondResult(
+            modernResult(outcome.message, this.#request.row, this.#parties.serverInfo),
+            outcome.message,
+          );
     }
   }
 

@@ -10,6 +10,7 @@ import type { ErrorResponse, Notification, Request, ResultResponse } from '../wi
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { Exchange } from './exchange.ts';
+import type { CallOrigin } from './observer.ts';
 
 /** What a client says of itself: once in `initialize`, or in every modern request. */
 export interface ClientFacts {
@@ -43,6 +44,8 @@ export interface CallRequest {
   readonly again?: boolean;
   /** `Mcp-Param-*` headers for backends that are reached over HTTP. */
   readonly paramHeaders?: Readonly<Record<string, string>> | undefined;
+  /** The client's message, for observers. Absent where nothing observes, and in calls of the gateway itself. */
+  readonly origin?: CallOrigin | undefined;
 }
 
 /**

@@ -13,7 +13,8 @@ import { metaKeys } from '../wire/vocabulary.ts';
 import type { Call } from './call.ts';
 import type { Clock } from './clock.ts';
 import { Changes } from './coalesced-changes.ts';
-import { LinkedList, type ListMember } from './linked-list.ts';
+import type { InflightPlace } from './inflight.ts';
+import type { LinkedList, ListMember } from './linked-list.ts';
 import type { MessageEnding } from './observer.ts';
 import type { Outlet, Settlement, Urgency } from './outlet.ts';
 
@@ -149,7 +150,7 @@ export class Exchange implements ListMember<Exchange> {
     const settlement = { kind: 'response', bytes, status } as const;
     // Only watchers and observers need to know whether input is required, and finding out means reading the result.
     const isRead = this.#watcher !== undefined || this.observer !== undefined;
-    this.settle(settlement, !isRead && message.kind === 'result' ? 'result' : outcomeOf(message));
+    this.settle(settlement, !isRead && message.kind === 'result' ? 'result' : outcomeOf(message), message);
   }
 
   /** Ends a `subscriptions/listen` with the backend's result. */
@@ -173,23 +174,28 @@ export class Exchange implements ListMember<Exchange> {
     call?.cancel();
   }
 
-  /** A result that the gateway made, or translated from a backend's. */
-  respondResult(result: Raw, outcome?: 'asked'): void {
-    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) }, outcome);
+  /** A result that the gateway made, or translated from a backend's message. */
+  respondResult(result: Raw, from?: ResultResponse): void {
+    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, result) }, 'result', from);
+  }
+
+  /** A result that asks the client for input: a further round follows. */
+  askFor(input: Raw): void {
+    this.settle({ kind: 'response', bytes: resultBytes(this.request.id.raw, input) }, 'asked');
   }
 
   fail(failure: Failure): void {
     this.settle({ kind: 'failure', failure, id: this.request.id.raw });
   }
 
-  settle(settlement: Settlement, outcome: Ending['outcome'] = 'result'): void {
+  settle(settlement: Settlement, outcome: Ending['outcome'] = 'result', from?: Response): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#call = undefined;
     this.#changes?.close();
     this.#outlet.settle(settlement);
     this.#onSettled(this);
-    this.observer?.ended(observedEnding(settlement, outcome));
+    this.observer?.ended(observedEnding(settlement, outcome, from));
     if (this.#over === undefined && this.#watcher === undefined) return;
     const ending = endingOf(settlement, outcome);
     this.#over?.(ending);
@@ -216,9 +222,9 @@ function endingOf(settlement: Settlement, outcome: Ending['outcome']): Ending {
   return { outcome: settlement.kind === 'silence' ? 'cancelled' : outcome };
 }
 
-function observedEnding(settlement: Settlement, outcome: Ending['outcome']): MessageEnding {
+function observedEnding(settlement: Settlement, outcome: Ending['outcome'], from?: Response): MessageEnding {
   if (settlement.kind === 'failure') return { outcome: 'error', failure: settlement.failure };
-  return settlement.kind === 'silence' ? { outcome: 'cancelled' } : { outcome, response: settlement.bytes };
+  return settlement.kind === 'silence' ? { outcome: 'cancelled' } : { outcome, response: settlement.bytes, from };
 }
 
 function outcomeOf(message: Response): Ending['outcome'] {
@@ -240,56 +246,4 @@ function tagged(message: Notification | ResultResponse, object: ObjectSpan, subs
 /** A list change needs no parameters, so it is sent with the tag alone. */
 function taggedAlone(notification: Notification, subscription: string): Uint8Array {
   return notificationBytes(notification.method, `{"_meta":{${JSON.stringify(subscriptionId)}:${subscription}}}`);
-}
-
-/** The place of an exchange among those in flight: the exchange itself may be in another list. */
-class InflightPlace implements ListMember<InflightPlace> {
-  previous: InflightPlace | undefined = undefined;
-  next: InflightPlace | undefined = undefined;
-  list: LinkedList<ListMember> | undefined = undefined;
-  readonly exchange: Exchange;
-
-  constructor(exchange: Exchange) {
-    this.exchange = exchange;
-  }
-}
-
-/**
- * The requests in flight of one client. Two may share an id: each gets its own response, and a cancellation of that id
- * cancels neither.
- */
-export class Inflight {
-  readonly #places = new LinkedList<InflightPlace>();
-  #whenEmpty: (() => void) | undefined;
-
-  get size(): number {
-    return this.#places.size;
-  }
-
-  add(exchange: Exchange): void {
-    exchange.place = new InflightPlace(exchange);
-    this.#places.add(exchange.place);
-  }
-
-  remove(exchange: Exchange): void {
-    if (exchange.place === undefined || !this.#places.remove(exchange.place)) return;
-    exchange.place = undefined;
-    if (this.#places.size === 0) this.#whenEmpty?.();
-  }
-
-  /** Calls `action` when there are none; at once where that is so. */
-  onEmpty(action: () => void): void {
-    if (this.#places.size === 0) action();
-    else this.#whenEmpty = action;
-  }
-
-  /** The exchange with that id, where there is exactly one. There are few at a time: they are searched. */
-  only(id: Id): Exchange | undefined {
-    const same = this.all().filter(({ request }) => request.id.key === id.key);
-    return same.length === 1 ? same[0] : undefined;
-  }
-
-  all(): readonly Exchange[] {
-    return this.#places.members().map(({ exchange }) => exchange);
-  }
 }

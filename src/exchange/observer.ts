@@ -4,6 +4,8 @@
  */
 import type { Failure } from '../errors/failure.ts';
 import type { Pieces } from '../wire/compose.ts';
+import type { Response } from '../wire/message.ts';
+import type { Revision } from '../wire/revisions.ts';
 import type { CallOutcome, CallRequest } from './call.ts';
 
 /** How a client's message ended. */
@@ -14,6 +16,15 @@ export interface MessageEnding {
   readonly failure?: Failure | undefined;
   /** The response, where a backend or the gateway gave one: complete JSON-RPC, with the client's id. */
   readonly response?: Pieces | undefined;
+  /** The backend's message that the response was made of, where there is one. */
+  readonly from?: Response | undefined;
+}
+
+/** The client's message that a call is made for, as the observers of calls see it. */
+export interface CallOrigin {
+  /** Milliseconds that backends have taken for it so far, and the calls that took them. Kept by observe/metrics. */
+  upstreamMs: number;
+  upstreamCalls: number;
 }
 
 /** Is told of every message whose sender is authenticated: of a batch as a whole, and of each request in it. */
@@ -28,6 +39,8 @@ export interface ObservedCall {
   readonly request: CallRequest;
   /** On the clock of the gateway. */
   readonly startedAt: number;
+  /** The backend's, as it was agreed on. */
+  readonly revision: Revision | undefined;
 }
 
 /** Is told of every request that is sent to one backend. */

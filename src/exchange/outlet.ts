@@ -72,6 +72,8 @@ export interface ResumableStream {
  * these methods is called, once.
  */
 export interface Reply {
+  /** The HTTP status, once it is sent. Absent where the transport has none. */
+  readonly status?: number | undefined;
   /**
    * Adds response headers, computed when the response goes out. Called before the other methods. No effect where the
    * transport has no headers.

@@ -1,4 +1,5 @@
 /** Everything that watches the gateway at work, as the two observers that the pipeline and the backends know. */
+import type { BackendConfig } from '../config/config.ts';
 import type { CallObserver, MessageObserver } from '../exchange/observer.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 
@@ -6,14 +7,14 @@ import type { RequestContext } from '../pipeline/context.ts';
 export interface Watcher {
   readonly messages?: MessageObserver<RequestContext> | undefined;
   /** Observes the calls of one backend. */
-  calls?(backend: string): CallObserver;
+  calls?(backend: BackendConfig): CallObserver;
 }
 
 export function messageObserver(watchers: readonly Watcher[]): MessageObserver<RequestContext> | undefined {
   return inOrder(watchers.flatMap(({ messages }) => (messages === undefined ? [] : [messages])));
 }
 
-export function callObserver(watchers: readonly Watcher[], backend: string): CallObserver | undefined {
+export function callObserver(watchers: readonly Watcher[], backend: BackendConfig): CallObserver | undefined {
   return inOrder(watchers.flatMap((watcher) => watcher.calls?.(backend) ?? []));
 }
 

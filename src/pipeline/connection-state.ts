@@ -1,5 +1,5 @@
 /** What a client with a connection of its own, over stdio or HTTP+SSE, has instead of a session id. */
-import type { Inflight } from '../exchange/exchange.ts';
+import type { Inflight } from '../exchange/inflight.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { Session } from '../session/session.ts';
 import type { Era } from '../wire/revisions.ts';

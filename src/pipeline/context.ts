@@ -7,7 +7,7 @@ import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import type { Endpoint, HeaderReader, Sender } from '../exchange/arrival.ts';
 import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import type { Exchange, ExchangeObserver } from '../exchange/exchange.ts';
-import type { MessageEnding, MessageObserver } from '../exchange/observer.ts';
+import type { CallOrigin, MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import type { Reply } from '../exchange/outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
@@ -32,7 +32,7 @@ export interface ArrivedMessage {
   readonly connection?: ConnectionState | undefined;
 }
 
-export class RequestContext implements ExchangeObserver {
+export class RequestContext implements ExchangeObserver, CallOrigin {
   /** Decides everything about the request, whatever a reload brings meanwhile. */
   readonly generation: Generation;
   readonly endpoint: Endpoint;
@@ -69,6 +69,10 @@ export class RequestContext implements ExchangeObserver {
   call!: CallRequest;
   /** Set while the message is observed. */
   observer: MessageObserver<RequestContext> | undefined;
+  /** When the message was taken, on the clock of the gateway. Set where it is observed. */
+  startedAt = 0;
+  upstreamMs = 0;
+  upstreamCalls = 0;
   /** Rounds that this request had before, where it is a retry that makes its call again. */
   rounds = 0;
 
@@ -95,9 +99,10 @@ export class RequestContext implements ExchangeObserver {
     return context;
   }
 
-  observe(observer: MessageObserver<RequestContext> | undefined): void {
+  observe(observer: MessageObserver<RequestContext>, now: number): void {
     this.observer = observer;
-    observer?.began(this);
+    this.startedAt = now;
+    observer.began(this);
   }
 
   /** Tells the observer, once. */

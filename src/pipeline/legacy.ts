@@ -154,7 +154,7 @@ export class LegacyFront {
     for (const [index, outlet] of reply.open({ ...options, stream: streamOf(session) }).entries()) {
       const member = requests[index];
       if (member === undefined) continue;
-      member.context.observe(context.observer);
+      if (context.observer !== undefined) member.context.observe(context.observer, context.startedAt);
       this.#pipeline.exchanges.openInSession(member.context, session, outlet);
       this.#pipeline.call(member.context, denial === undefined ? member.cleared : rejected(denial));
     }

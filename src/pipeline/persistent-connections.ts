@@ -3,7 +3,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint, PersistentConnection, Sender } from '../exchange/arrival.ts';
 import { operationOf } from '../exchange/asked.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
-import { Inflight } from '../exchange/exchange.ts';
+import { Inflight } from '../exchange/inflight.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import { ConnectionReply } from '../exchange/shared-outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';

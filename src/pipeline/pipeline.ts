@@ -49,7 +49,8 @@ export class Pipeline implements StageServices {
   /** Takes a message whose sender is authenticated. Never throws: failures are reported through the reply. */
   take(context: RequestContext): void {
     const { message, era } = context;
-    if (this.shared.observer !== undefined) context.observe(this.shared.observer);
+    const { observer, clock } = this.shared;
+    if (observer !== undefined) context.observe(observer, clock.now());
     try {
       // A response or a cancellation helps running requests to finish, so it is still accepted.
       if (this.shared.work.draining && (message.kind === 'request' || message.kind === 'batch'))
@@ -119,6 +120,7 @@ export class Pipeline implements StageServices {
       progress: exchange.token !== undefined,
       logLevel: session === undefined ? context.logLevel : session.logLevel,
       paramHeaders,
+      origin: context.observer === undefined ? undefined : context,
     };
     if (session === undefined) return this.#modernCalls.begin(context);
     return this.#legacyCalls.begin(context, session);
@@ -127,9 +129,10 @@ export class Pipeline implements StageServices {
   #refuse(context: RequestContext, error: unknown): void {
     const { message, principal, endpoint, authorizer, reply, era } = context;
     const failure = this.shared.fault(error);
-    context.ended({ outcome: 'error', failure });
     authorizer.refused({ principal, endpoint, message: message.kind === 'batch' ? undefined : message }, failure);
     reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
+    // Last, so that observers know the status of the response.
+    context.ended({ outcome: 'error', failure });
   }
 }
 

@@ -11,7 +11,7 @@ import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
 import { forwarded, notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
-import { era } from '../wire/revisions.ts';
+import { era, type Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
@@ -43,6 +43,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   readonly era = 'legacy';
   /** Sent with everything, once both sides agreed on them. */
   headers: HandshakeHeaders = {};
+  revision: Revision | undefined = undefined;
   /** The running calls. */
   readonly deadlines: Deadlines<LegacyCall>;
   readonly notes: BackendNotes;
@@ -286,6 +287,7 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
   #agree(agreement: Agreement): void {
     this.#agreement = agreement;
     this.headers = agreement.headers;
+    this.revision = agreement.discovery.revision;
   }
 
   async #begin(initialized: Uint8Array): Promise<void> {

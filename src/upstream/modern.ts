@@ -9,6 +9,7 @@ import type { Permit } from '../policy/permit.ts';
 import { ambiguousResult } from '../wire/ambiguity.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
+import type { Revision } from '../wire/revisions.ts';
 import { idAt, idIn, member, stringAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 import { asFailure } from './as-failure.ts';
@@ -69,6 +70,10 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     this.discovery = options.discovery;
     this.#since = options.since ?? 0;
     this.doubt = options.doubt;
+  }
+
+  get revision(): Revision {
+    return this.discovery.revision;
   }
 
   get isIdle(): boolean {

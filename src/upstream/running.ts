@@ -1,42 +1,21 @@
 /**
  * The part of a call that both eras share: it has an id of ours, receives messages, and ends once. The eras differ in
  * how they interpret a message, judge a response, and cancel at the backend.
- *
- *   created   The backend has nothing yet.
- *   queued    The call waits for a slot.
- *   sending   The channel is taking the request. The caller does not have the call yet, so an outcome is told later.
- *   sent      The channel has the request.
- *   over      Settled, failed or cancelled. Everything that arrives from here on is ignored.
- *
- *   from      wait     send      sent    end
- *   created   queued   sending   -       over
- *   queued    -        sending   -       over
- *   sending   -        -         sent    over
- *   sent      -        -         -       over
  */
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
+import type { Revision } from '../wire/revisions.ts';
 import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
+import { type CallEvent, type CallState, transitions } from './call-state.ts';
 import type { BackendNotes, Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
 import type { Deadlines, ExceededLimit, TimedCall } from './deadlines.ts';
 import { keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
 import { type Reception, receptionOf } from './reception.ts';
 import type { Slots, SlotWaiter, Ticket } from './slots.ts';
-
-type CallState = 'created' | 'queued' | 'sending' | 'sent' | 'over';
-type CallEvent = 'wait' | 'send' | 'sent' | 'end';
-
-const transitions: Readonly<Record<CallState, Readonly<Partial<Record<CallEvent, CallState>>>>> = {
-  created: { wait: 'queued', send: 'sending', end: 'over' },
-  queued: { send: 'sending', end: 'over' },
-  sending: { sent: 'sent', end: 'over' },
-  sent: { end: 'over' },
-  over: {},
-};
 
 /** What a call needs from its upstream session. */
 export interface CallHost {
@@ -45,6 +24,8 @@ export interface CallHost {
   readonly notes: BackendNotes;
   readonly channel: Pick<Channel, 'streamPerRequest'>;
   readonly health: HealthReporter;
+  /** The revision that was agreed on with the backend. */
+  readonly revision: Revision | undefined;
   /** Limits concurrent calls to the backend. Absent where the caller has the backend's process to itself. */
   readonly slots: Slots | undefined;
   /** A call with open server requests is over. Absent where backends send none. */
@@ -96,6 +77,10 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
     this.id = id;
     this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
+  }
+
+  get revision(): Revision | undefined {
+    return this.host.revision;
   }
 
   /** Interprets a message of this call, from its own stream or matched by its token. */
