@@ -16,6 +16,7 @@ import { RefusalLog } from '../observe/refusals.ts';
 import { messageObserver, type Watcher } from '../observe/watchers.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
 import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
+import type { SharedServices } from '../pipeline/services.ts';
 import { MemoryEventLog } from '../store/memory.ts';
 import type { EventLog, Records } from '../store/ports.ts';
 import { keyHashes } from '../wire/duplicate-keys.ts';
@@ -45,6 +46,8 @@ export interface Assembled {
   readonly config: Config;
   readonly backends: Generation['backends'];
   readonly services: Generation['services'];
+  /** What outlives a generation, for metrics. */
+  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls'>;
   /**
    * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
    * restart must have their old values in it.
@@ -121,6 +124,9 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways },
     observer: messageObserver(watchers),
+    sessionEnded: (session, via) => {
+      for (const watcher of watchers) watcher.sessionEnded?.(session, via);
+    },
   });
   const gateway = new McpGateway(shared);
   const retired = new RetiredGenerations(shared.backendInFlight, clock);
@@ -129,6 +135,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   return {
     gateway,
     currentGeneration,
+    shared,
     pages: [authority.pages, oauth.pages],
     get config() {
       return currentGeneration.now.config;

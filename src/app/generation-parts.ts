@@ -5,18 +5,19 @@ import type { Backend, BackendState } from '../exchange/upstream-session.ts';
 import type { RefusedEntry } from '../identity/authenticator.ts';
 import { createIdentity, type IdentityServices } from '../identity/create.ts';
 import type { Fetch } from '../identity/documents.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
 import { HttpRpcService } from '../jsonrpc/service.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { backendNotes } from '../observe/event-counts.ts';
 import type { WallClock } from '../observe/ports.ts';
-import { callObserver, type Watcher } from '../observe/watchers.ts';
+import { callObserver } from '../observe/watchers.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import { type CreateOptions, createBackend } from '../upstream/create-backend.ts';
 import { ProbeSlots } from '../upstream/probe-slots.ts';
 import { about } from '../wire/about.ts';
 import { keyFileAt } from './key-files.ts';
-import { type AuthorizerOptions, type MadeAuthorizer, makeAuthorizer, shownPrincipal } from './make-authorizer.ts';
+import { type AuthorizerOptions, type MadeAuthorizer, makeAuthorizer } from './make-authorizer.ts';
 import type { BackendOAuth, UpstreamOAuth } from './upstream-oauth.ts';
 
 export interface PartMakerOptions extends AuthorizerOptions {
@@ -26,7 +27,6 @@ export interface PartMakerOptions extends AuthorizerOptions {
   readonly oauth: UpstreamOAuth;
   /** For the processes and the HTTP requests of backends: which gateways they descend from. */
   readonly descent: Required<Pick<CreateOptions, 'via' | 'environment'>>;
-  readonly watchers: readonly Watcher[];
   readonly onBackendState: ((name: string, state: BackendState) => void) | undefined;
 }
 

@@ -3,7 +3,7 @@
 import { createNames } from '../catalog/names.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../exchange/clock.ts';
-import type { Principal } from '../identity/principal.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import type { Audit, AuditTarget } from '../observe/audit.ts';
 import { auditSink } from '../observe/audit-sinks.ts';
 import { AuditWriter } from '../observe/audit-writer.ts';
@@ -12,6 +12,7 @@ import type { Counters } from '../observe/counters.ts';
 import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
+import type { Watcher } from '../observe/watchers.ts';
 import { AuditTrail } from '../policy/audit-trail.ts';
 import { Authorizer } from '../policy/authorizer.ts';
 import type { World } from '../policy/match.ts';
@@ -30,16 +31,12 @@ export interface AuthorizerOptions {
   /** The client reads our standard output, so nothing else may be written there. */
   readonly stdoutIsProtocol: boolean;
   readonly refusals: RefusalLog;
+  readonly watchers: readonly Watcher[];
   readonly warn: Warn;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
   /** Where the records of the current generation go. */
   readonly currentAudit: () => AuditPlace | undefined;
-}
-
-/** How the log names a principal. */
-export function shownPrincipal({ kind, subject, keyName }: Principal): string {
-  return subject ?? keyName ?? kind;
 }
 
 /** The endpoints, backends and names that rules can refer to. */
@@ -83,7 +80,7 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
     records: hasTrail
       ? new AuditTrail({
           ...options,
-          audit: trailOf(options.currentAudit),
+          audit: trailOf(options.currentAudit, options.counters),
           isDemanded: config.audit?.onFailure === 'deny',
           arguments: config.audit?.arguments,
         })
@@ -91,7 +88,8 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
     generation,
     profiles: new Map(backends.flatMap(({ name, profile }) => (profile === undefined ? [] : [[name, profile]]))),
     unmatched: unmatchedNames,
-    onDenied: ({ endpoint, principal, row, backend, thing }, failure) =>
+    onDenied: ({ endpoint, principal, row, backend, thing }, failure, rules) => {
+      for (const watcher of options.watchers) watcher.denied?.({ endpoint: endpoint.path, failure, rules });
       options.refusals.tell({
         failure,
         endpoint: endpoint.path,
@@ -99,15 +97,19 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
         action: row.action,
         backend: backend === '' ? undefined : backend,
         name: thing?.name,
-      }),
+      });
+    },
   });
   return { authorizer, rates, unmatchedNames, audit: placeFor(config, options, before?.audit) };
 }
 
 /** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */
-function trailOf(currentAudit: AuthorizerOptions['currentAudit']): Audit {
+function trailOf(currentAudit: AuthorizerOptions['currentAudit'], counters: Counters): Audit {
   return {
-    write: (record, reserved) => currentAudit()?.writer.write(record, reserved),
+    write: (record, reserved) => {
+      counters.count('audit.records');
+      currentAudit()?.writer.write(record, reserved);
+    },
     reserve: () => currentAudit()?.writer.reserve?.() ?? true,
     close: async () => undefined,
   };

@@ -9,6 +9,7 @@ import { NameResolver, type UnknownName } from '../catalog/name-resolver.ts';
 import { outdating } from '../catalog/readers.ts';
 import type { Config } from '../config/config.ts';
 import { ToolHeaders } from '../exchange/tool-headers.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import type { Counters } from '../observe/counters.ts';
 import { createFault } from '../observe/fault.ts';
 import type { Log } from '../observe/log.ts';
@@ -26,12 +27,14 @@ import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 import { digest } from './digest.ts';
-import { shownPrincipal } from './make-authorizer.ts';
 
 /** 192 random bits, in characters that are allowed in a header. */
 export const newId = () => randomBytes(24).toString('base64url');
 
-type Given = Pick<SharedServices, 'clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer'>;
+type Given = Pick<
+  SharedServices,
+  'clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded'
+>;
 
 export interface SharedServicesOptions extends Given {
   readonly currentGeneration: CurrentGeneration<BuiltGeneration>;
@@ -45,6 +48,7 @@ export function createSharedServices(
   options: SharedServicesOptions,
 ): SharedServices {
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways, observer } = options;
+  const { sessionEnded } = options;
   const seal = createSeal(key);
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -77,6 +81,7 @@ export function createSharedServices(
     work: new InFlight(),
     fault: createFault(log, newId),
     observer,
+    sessionEnded,
     count: (name) => counters.count(name),
   };
 }

@@ -28,6 +28,7 @@ interface Flags {
   readonly port?: string;
   readonly openToNetwork?: boolean;
   readonly logLevel?: string;
+  readonly logRequests?: boolean;
 }
 
 interface ListFileFlags {
@@ -199,7 +200,8 @@ async function withPolicy(path: string | undefined, run: (command: PolicyCommand
 function withFlags(command: Command): Command {
   return command
     .addHelpText('after', `\nconfig: ${configHelp}`)
-    .option('--log-level <level>', 'debug, info, warn or error');
+    .option('--log-level <level>', 'debug, info, warn or error')
+    .option('--log-requests', 'write a line to the log for each request');
 }
 
 type Action = (loaded: Loaded, source: ConfigSource) => Promise<void>;

@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { Observing } from '../app/observing.ts';
 import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
-import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
+import type { MetricsConfig } from '../config/metrics.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
-import { ingressNotes } from '../observe/event-counts.ts';
 import { LineWriter } from '../observe/line-writer.ts';
 import { createLog } from '../observe/log.ts';
 import { StoreError } from '../store/errors.ts';
@@ -37,9 +37,11 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   const say = (text: string) => stdout.write(`${text}\n`);
   let greeted = false;
   const early: string[] = [];
+  const observing = new Observing(config.log, { log, counters, clock: systemClock });
   const assembled = assemble(config, {
     log,
     counters,
+    watchers: observing.watchers,
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
@@ -53,6 +55,12 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     log.debug({ connectionsTotal }, 'the limit of open files allows fewer connections than limits.connectionsTotal');
   let isOpen = false;
   let server: HttpServer;
+  const abandon = async (why: string) => {
+    await assembled.close(0);
+    await observing.close();
+    log.error({}, why);
+    process.exitCode = 1;
+  };
   try {
     server = await startHttp({
       listen: config.listen,
@@ -60,14 +68,22 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
       gateway: assembled.gateway,
       limits: { ...config.limits, connectionsTotal },
       ready: () => readinessOf(assembled, isOpen),
-      notes: ingressNotes(log, counters),
+      notes: observing.notes,
+      makesRequestIds: config.log.requests,
       clock: systemClock,
       pages: assembled.pages,
     });
   } catch (error) {
-    await assembled.close(0);
-    log.error({}, cannotListen(config, error));
-    process.exitCode = 1;
+    await abandon(cannotListen(config.listen, error, '--port'));
+    return;
+  }
+  const told = [...notices];
+  try {
+    const url = config.metrics && (await observing.serve(config.metrics, observing.metricsOf(assembled, server)));
+    if (url !== undefined) told.push(`metrics are served at ${url}`);
+  } catch (error) {
+    await abandon(cannotListen(config.metrics ?? config.listen, error, 'metrics.listen'));
+    await server.close({ drainMs: 0 });
     return;
   }
   const reloader = new Reloader({
@@ -82,13 +98,11 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     isOpen = true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    await assembled.close(0);
+    await abandon(error.message);
     await server.close({ drainMs: 0 });
-    log.error({}, error.message);
-    process.exitCode = 1;
     return;
   }
-  say(greeting(config, server.url, notices));
+  say(greeting(config, server.url, told));
   greeted = true;
   for (const line of early) say(line);
   for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });
@@ -98,6 +112,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     reloader.close();
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
+    await observing.close();
     log.info({ counts: counters.snapshot() }, 'stopped');
     await log.flush();
   });
@@ -111,10 +126,10 @@ function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
 }
 
-function cannotListen({ listen }: Config, error: unknown): string {
+function cannotListen({ host, port }: MetricsConfig, error: unknown, setting: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const why = code === 'EADDRINUSE' ? 'another process is listening there; choose another port with --port' : code;
-  return `cannot listen on ${listen.host}:${listen.port}: ${why}`;
+  const why = code === 'EADDRINUSE' ? `another process is listening there; choose another port with ${setting}` : code;
+  return `cannot listen on ${host}:${port}: ${why}`;
 }
 
 /** A quarter of the descriptors is for backends: connections to them, and three pipes for each process. */

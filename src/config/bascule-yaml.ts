@@ -11,6 +11,7 @@ import { check } from './issues.ts';
 import { unreachedServices } from './json-rpc.ts';
 import { type LimitName, type Limits, limitNames, limitRow, settleLimits } from './limits.ts';
 import { type ListenSettings, listenShape } from './listen.ts';
+import { readMetrics } from './metrics.ts';
 import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
@@ -32,11 +33,13 @@ const fileShape = shape.closed(
     policy: z.unknown().exactOptional(),
     rates: z.unknown().exactOptional(),
     audit: z.unknown().exactOptional(),
+    metrics: z.unknown().exactOptional(),
     store: shape.closed('a map with `dir`', { dir: shape.oneLine.exactOptional() }).exactOptional(),
     log: shape
-      .closed('a map with `level` or `format`', {
+      .closed('a map with `level`, `format` or `requests`', {
         level: shape.choice(logLevels).exactOptional(),
         format: shape.choice(logFormats).exactOptional(),
+        requests: shape.flag.exactOptional(),
       })
       .exactOptional(),
     watch: shape.flag.exactOptional(),
@@ -61,6 +64,7 @@ export interface ConfigReading {
   readonly policy?: Config['policy'] | undefined;
   readonly rates?: Config['rates'];
   readonly audit?: Config['audit'] | undefined;
+  readonly metrics?: Config['metrics'] | undefined;
   readonly notices: readonly string[];
 }
 
@@ -128,6 +132,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     policy: readPolicy(document, variables, world),
     rates: readRates(document, variables, world),
     audit: readAudit(document, directory, variables),
+    metrics: readMetrics(document, variables),
     settings,
     storeDir: dir && resolve(directory, dir),
     notices,

@@ -8,6 +8,7 @@ import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import type { CallLimits, Limits } from './limits.ts';
+import type { MetricsConfig } from './metrics.ts';
 
 export interface Config {
   /** Counts reloads. Every decision names its generation. */
@@ -23,7 +24,9 @@ export interface Config {
   readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
   readonly limits: Limits;
-  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  readonly log: LogConfig;
+  /** Absent: metrics are recorded, but not served. */
+  readonly metrics?: MetricsConfig;
   readonly identity: IdentitySettings;
   /** Absent: everything is allowed. */
   readonly policy?: PolicySettings;
@@ -40,6 +43,13 @@ export interface Config {
    * The key that seals states and cursors. Without one the process makes its own, and sealed values do not survive it.
    */
   readonly seal: { readonly key?: string };
+}
+
+export interface LogConfig {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** One line for each message of a client. */
+  readonly requests: boolean;
 }
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;

@@ -34,7 +34,8 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
-    section('log', [`level ${config.log.level}, format ${config.log.format}`]),
+    section('log', [logged(config)]),
+    section('metrics', [measured(config)]),
     section('seal', sealing(config)),
   ];
   return sections.join('\n');
@@ -65,6 +66,17 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
     `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
   ];
   return [section('authorization server', lines)];
+}
+
+function logged({ log: { level, format, requests } }: Config): string {
+  return `level ${level}, format ${format}, ${requests ? 'a line for each request' : 'no lines for requests that are served'}`;
+}
+
+function measured({ metrics }: Config): string {
+  if (metrics === undefined) return 'recorded, but not served';
+  const { host, port } = metrics;
+  const reach = isLoopbackHost(host) ? 'this machine only' : 'open to the network, without authentication';
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics (${reach})`;
 }
 
 function audited({ audit }: Config): string[] {

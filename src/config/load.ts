@@ -104,10 +104,15 @@ function settle(
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
     ...(reading.audit && { audit: reading.audit }),
+    ...(reading.metrics && { metrics: reading.metrics }),
     ...(identity.authServer && { authServer: identity.authServer }),
     store: { dir: reading.storeDir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
-    log: { level: overrides.logLevel ?? log?.level ?? 'info', format: log?.format ?? 'auto' },
+    log: {
+      level: overrides.logLevel ?? log?.level ?? 'info',
+      format: log?.format ?? 'auto',
+      requests: overrides.logRequests ?? log?.requests ?? false,
+    },
     watch,
     seal,
   };

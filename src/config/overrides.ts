@@ -10,6 +10,7 @@ const overridesShape = z.object({
   port: portShape.optional(),
   openToNetwork: flag.optional(),
   logLevel: choice(logLevels).optional(),
+  logRequests: flag.optional(),
 });
 
 /** Not validated yet. */

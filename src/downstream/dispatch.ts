@@ -15,6 +15,7 @@ import { type Pages, servePages } from './mounted-paths.ts';
 import { isLoopbackBind, malformedHost, targetOf } from './origin.ts';
 import { servePost } from './post.ts';
 import { credentialsOf, refuseSender } from './refused-body.ts';
+import { requestIdOf } from './request-id.ts';
 import {
   type GoneWatcher,
   type HttpAnswer,
@@ -40,6 +41,8 @@ import { serveDelete, serveStream } from './streamable.ts';
 export interface DispatchOptions {
   readonly listen: { readonly host: string };
   readonly ready: () => Readiness;
+  /** Whether requests without an `X-Request-Id` get one. */
+  readonly makesRequestIds?: boolean;
   /** Pages of other folders, at paths where there is no endpoint. */
   readonly pages?: readonly Pages[];
 }
@@ -68,6 +71,7 @@ export class Dispatcher implements GoneWatcher {
     connection.latest = res;
     res.shared = this.#shared;
     res.owner = this;
+    res.requestId = requestIdOf(req, this.#options.makesRequestIds === true);
     // Queued behind an earlier response (pipelining), a response gets no `close` event when the connection ends.
     if (res.socket === null) req.socket.once('close', () => res.leave());
     try {

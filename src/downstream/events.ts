@@ -1,5 +1,12 @@
 import { Failure } from '../errors/failure.ts';
 
+/** Where a refused request came from, and what it was sent to. */
+export interface RefusedSender {
+  readonly address: string;
+  /** Without the query, which may hold a key. */
+  readonly path: string;
+}
+
 /** Events in the transports that were handled, for logs and counters. */
 export interface IngressNotes {
   /** A reader was too slow for a message that may be dropped. */
@@ -12,6 +19,8 @@ export interface IngressNotes {
   originRefused(origin: string, failure: Failure, address: string | undefined): void;
   /** A connection over the limit was refused. */
   connectionRefused(): void;
+  /** A response reports a failure. `from` is called where the sender is needed. */
+  failed(failure: Failure, from: () => RefusedSender): void;
   /** An unexpected error of ours. Returns its id in the log, for `data.logId`. */
   fault(error: unknown): string | undefined;
 }

@@ -15,6 +15,8 @@ export interface HttpOptions extends SharedOptions, DispatchOptions {
 export interface HttpServer {
   /** The URL it listens at, without a path. */
   readonly url: string;
+  /** Open event streams. */
+  readonly streams: number;
   /** Takes no new requests, waits up to `drainMs` for open ones, and closes what is left. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
@@ -36,6 +38,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   server.on('error', (error) => shared.notes.fault(error));
   return {
     url,
+    get streams() {
+      return shared.keepAlive.size;
+    },
     // The port stays open while responses are being sent: a new request gets `shutting_down` instead of a refused
     // connection.
     close: async ({ drainMs }) => {

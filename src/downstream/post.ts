@@ -70,6 +70,10 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
     this.#accepted = accepted;
   }
 
+  get requestId(): string | undefined {
+    return this.res.requestId;
+  }
+
   get status(): number | undefined {
     return this.res.headersSent ? this.res.statusCode : undefined;
   }

@@ -10,6 +10,7 @@ import { failureBytes, type Pieces } from '../wire/compose.ts';
 import { type Era, knownRevisions } from '../wire/revisions.ts';
 import { pushCors } from './cors.ts';
 import { Delivery, PIECE_BYTES } from './delivery.ts';
+import type { RefusedSender } from './events.ts';
 import type { Shared } from './shared.ts';
 
 /** Reads the request's body. `fail` says that the rest of the body will not come. */
@@ -29,6 +30,8 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   awaitsContinue = false;
   /** Closes the connection after this response: bytes that follow could not be told apart from the refused body. */
   isLast = false;
+  /** Answered as `X-Request-Id`. Absent where the client sent none and nothing needs one (request-id.ts). */
+  requestId: string | undefined = undefined;
   /** Set while the body is being read. */
   reading: OpenBody | undefined = undefined;
   /** Set when the request is entered, like `owner`, who is told first that the response is gone. */
@@ -109,6 +112,7 @@ export interface FailureContext {
 const uncached: ResponseHeaders = { 'Cache-Control': 'no-store' };
 
 export function respondFailure(res: HttpAnswer, failure: Failure, context: FailureContext = {}): void {
+  res.shared.notes.failed(failure, () => senderOf(res));
   const id = context.id ?? failure.id;
   const { http, row } = failure;
   const status = http?.status ?? (id === undefined ? statusOutside(row) : row.status);
@@ -116,6 +120,11 @@ export function respondFailure(res: HttpAnswer, failure: Failure, context: Failu
   const headers = more === undefined ? uncached : { ...uncached, ...context.headers, ...http?.headers };
   const echoed = id ?? (http?.nullId === true ? 'null' : undefined);
   respondJson(res, status, failureBytes(failure, context.era ?? res.era, echoed), headers);
+}
+
+function senderOf({ req, shared }: HttpAnswer): RefusedSender {
+  const [path = ''] = (req.url ?? '').split('?', 1);
+  return { address: shared.currentGeneration.now.addresses.of(req), path };
 }
 
 /**
@@ -221,6 +230,7 @@ export function destroyAfter(socket: Duplex, ms: number): void {
 
 function writeHead(res: HttpAnswer, status: number, head: string[]): void {
   if (res.origin !== undefined) pushCors(head, res.origin);
+  if (res.requestId !== undefined) head.push('X-Request-Id', res.requestId);
   if (res.isLast) head.push('Connection', 'close');
   if ((res.isLast || !res.shouldKeepAlive) && !res.req.complete) lingerOnClose(res.req.socket);
   res.writeHead(status, head);

@@ -51,6 +51,11 @@ export interface HttpDetail {
   readonly nullId?: boolean;
 }
 
+/** True if the request itself is wrong: its bytes, its HTTP, or the session that it names. */
+export function isAboutRequest({ reason }: Failure): boolean {
+  return Object.hasOwn(incoming, reason) || Object.hasOwn(sessions, reason);
+}
+
 /** True if the backend is healthy but does not accept one principal's credentials. */
 export function isAboutCredentials({ reason }: Failure): boolean {
   return Object.hasOwn(credentials, reason);

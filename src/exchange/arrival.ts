@@ -38,6 +38,8 @@ export interface Arrival extends SentRequest {
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
   readonly message: Message | Batch;
   readonly reply: Reply;
+  /** `X-Request-Id`, as the response carries it. */
+  readonly requestId: string | undefined;
 }
 
 /** GET or DELETE of a legacy session. */

@@ -31,6 +31,11 @@ export class Sweep {
     this.#clock = clock;
   }
 
+  /** How many timeouts are running. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   /** Starts or restarts a timeout. */
   add(waiting: Sweepable): void {
     waiting.due = this.#now + STEPS + 1;

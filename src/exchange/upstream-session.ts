@@ -6,6 +6,7 @@
 import type { Failure } from '../errors/failure.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
+import type { HealthPhase } from '../upstream/health.ts';
 import type { Notification } from '../wire/message.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
@@ -113,6 +114,10 @@ export interface Backend {
   readonly behind?: readonly GatewayRoute[];
   /** The shared upstream session of a modern backend, while its discovery is fresh and no failure casts doubt on it. */
   readonly modern: UpstreamSession | undefined;
+  /** The phase of its circuit breaker. Absent where each principal has its own. */
+  readonly circuit?: HealthPhase | undefined;
+  /** Processes that run or are being started. Absent where it has none. */
+  readonly processes?: number | undefined;
   /** Set where each legacy session has its own process, and lists can be read without it. */
   readonly lists?: ListProcesses | undefined;
   /** The config says that the backend keeps no state between calls: a session does not end with its process. */

@@ -40,6 +40,11 @@ export interface Principal {
   readonly expiresAt?: number;
 }
 
+/** How the log names a principal. */
+export function shownPrincipal({ kind, subject, keyName }: Pick<Principal, 'kind' | 'subject' | 'keyName'>): string {
+  return subject ?? keyName ?? kind;
+}
+
 const noClaims: Claims = Object.freeze({});
 
 export function localPrincipal(scopes: Scopes = 'all'): Principal {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../app/clock.ts';
 import type { IngressNotes } from '../downstream/events.ts';
+import { type Failure, isAboutRequest } from '../errors/failure.ts';
 import type { BackendNotes } from '../upstream/channel.ts';
 import { cureText } from './cause.ts';
 import { CoalescedLog } from './coalesced.ts';
@@ -120,7 +121,15 @@ function refusedHosts(log: Log): (host: string) => void {
   };
 }
 
-export function ingressNotes(log: Log, counters: Counters): IngressNotes {
+/** These have a line of their own, with what they are about. */
+const loggedApart: ReadonlySet<string> = new Set(['origin_not_allowed', 'host_not_allowed', 'too_many_connections']);
+
+/** `failed`: is told of every response that reports a failure. */
+export function ingressNotes(
+  log: Log,
+  counters: Counters,
+  failed: (failure: Failure) => void = () => undefined,
+): IngressNotes {
   const refusals = new RefusalLog(new CoalescedLog({ log, after: (ms, action) => systemClock.after(ms, action) }));
   const logHost = refusedHosts(log);
   let isFull = false;
@@ -137,6 +146,11 @@ export function ingressNotes(log: Log, counters: Counters): IngressNotes {
     originRefused: (origin, failure, address) => {
       counters.count('ingress.refused.origin_not_allowed');
       refusals.tell({ failure, origin, address });
+    },
+    failed: (failure, from) => {
+      failed(failure);
+      // Credentials, rules and names are logged by those who decide about them.
+      if (isAboutRequest(failure) && !loggedApart.has(failure.reason)) refusals.tell({ failure, ...from() });
     },
     connectionRefused: () => {
       counters.count('ingress.refused.too_many_connections');

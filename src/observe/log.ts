@@ -32,7 +32,7 @@ const FLUSH_MS = 1_000;
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
   const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
-  const lineOf = isText ? textLine(() => new Date()) : jsonLine;
+  const lineOf = (isText ? textLine : jsonLine)(() => new Date());
   const writer = new LineWriter({
     stream,
     queueBytes,
@@ -54,11 +54,9 @@ export function createLog(options: LogOptions): ProgramLog {
 
 type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
 
-/** The numbers that pino and bunyan use, which log readers know. */
-const severities: Readonly<Record<LogMethod, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
-
-export function jsonLine(level: LogMethod, facts: LogFacts, text: string): string {
-  return `${JSON.stringify({ level: severities[level], time: Date.now(), ...facts, msg: text })}\n`;
+/** `{"time":"2026-11-18T04:28:21.123Z","level":"info",...,"msg":"text"}`. */
+export function jsonLine(now: () => Date): LineFormat {
+  return (level, facts, text) => `${JSON.stringify({ time: now().toISOString(), level, ...facts, msg: text })}\n`;
 }
 
 const time = (now: Date): string => now.toISOString().slice(11, 19);

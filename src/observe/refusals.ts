@@ -10,6 +10,7 @@ export interface LoggedRefusal
   readonly failure: Failure;
   readonly principal?: string | undefined;
   readonly origin?: string | undefined;
+  readonly path?: string | undefined;
 }
 
 /** Clients choose names and origins, of any length. */

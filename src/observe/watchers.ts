@@ -1,14 +1,30 @@
 /** Everything that watches the gateway at work, as the two observers that the pipeline and the backends know. */
 import type { BackendConfig } from '../config/config.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { CallObserver, MessageObserver } from '../exchange/observer.ts';
 import type { RequestContext } from '../pipeline/context.ts';
+import type { Session } from '../session/session.ts';
+
+/** A request, or a server request, that the authorizer denied. */
+export interface ObservedDenial {
+  /** The path of the endpoint. */
+  readonly endpoint: string;
+  readonly failure: Failure;
+  /** The rules that denied it. None where a profile, a rate or the audit trail did. */
+  readonly rules: readonly string[];
+}
 
 /** Metrics, the request log, traces or the console: each is one of these. */
 export interface Watcher {
   readonly messages?: MessageObserver<RequestContext> | undefined;
   /** Observes the calls of one backend. */
   calls?(backend: BackendConfig): CallObserver;
+  denied?(denial: ObservedDenial): void;
+  /** A legacy session has ended, of which its client had been told. */
+  sessionEnded?(session: Session, via: SessionTransport): void;
 }
+
+export type SessionTransport = 'http' | 'sse' | 'stdio';
 
 export function messageObserver(watchers: readonly Watcher[]): MessageObserver<RequestContext> | undefined {
   return inOrder(watchers.flatMap(({ messages }) => (messages === undefined ? [] : [messages])));

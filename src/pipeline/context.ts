@@ -30,6 +30,8 @@ export interface ArrivedMessage {
   readonly paramHeaders?: Readonly<Record<string, string>> | undefined;
   /** Set for stdio and HTTP+SSE. */
   readonly connection?: ConnectionState | undefined;
+  /** `X-Request-Id` of the HTTP request. */
+  readonly requestId?: string | undefined;
 }
 
 export class RequestContext implements ExchangeObserver, CallOrigin {
@@ -47,6 +49,7 @@ export class RequestContext implements ExchangeObserver, CallOrigin {
   /** Of modern clients. */
   readonly paramHeaders: Readonly<Record<string, string>> | undefined;
   readonly connection: ConnectionState | undefined;
+  readonly requestId: string | undefined;
 
   /** Session stage, legacy clients: absent for modern ones. */
   session: Session | undefined;
@@ -88,12 +91,13 @@ export class RequestContext implements ExchangeObserver, CallOrigin {
     this.header = arrived.header;
     this.paramHeaders = era === 'modern' ? arrived.paramHeaders : undefined;
     this.connection = arrived.connection;
+    this.requestId = arrived.requestId;
   }
 
   /** The context of one member of this batch. */
   member(message: Message): RequestContext {
-    const { reply, header, paramHeaders, connection } = this;
-    const arrived = { message, reply, header, paramHeaders, connection };
+    const { reply, header, paramHeaders, connection, requestId } = this;
+    const arrived = { message, reply, header, paramHeaders, connection, requestId };
     const context = new RequestContext(this.generation, this.endpoint, this.era, this, arrived);
     context.session = this.session;
     return context;

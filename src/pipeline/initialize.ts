@@ -26,6 +26,8 @@ export async function initialize(services: StageServices, context: RequestContex
   const { endpoint, principal, reply, connection } = context;
   const via = readVia(context.header?.(VIA));
   const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
+  context.row = row;
+  context.client = client;
   const { permit, over } = authorizeForAll(context, row, client.revision, request);
 
   const { currentGeneration, sessions } = shared;
@@ -56,6 +58,8 @@ export async function initialize(services: StageServices, context: RequestContex
     // A reload may have changed or removed the endpoint meanwhile.
     if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
     sessionUpstreams.reshape(session);
+    context.session = session;
+    session.onEnd(() => shared.sessionEnded(session, connection?.via ?? 'http'));
     if (connection !== undefined) connection.session = session;
     // The one client of stdio may stay as long as it likes. All other sessions count against the limits.
     if (connection?.via !== 'stdio') {

@@ -10,6 +10,8 @@ import type { Clock } from '../exchange/clock.ts';
 import type { MessageObserver } from '../exchange/observer.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { SessionTransport } from '../observe/watchers.ts';
+import type { Session } from '../session/session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
@@ -49,6 +51,8 @@ export interface SharedServices {
   readonly warn: Warn;
   /** Absent where nothing observes messages. */
   readonly observer?: MessageObserver<RequestContext> | undefined;
+  /** Is told of the end of sessions that clients were given. */
+  readonly sessionEnded: (session: Session, via: SessionTransport) => void;
   /** Counts an event that the gateway recovered from. */
   readonly count: (name: string) => void;
 }

@@ -35,8 +35,8 @@ export interface AuthorizerParts {
   readonly profiles: ReadonlyMap<string, BackendProfile>;
   /** Absent: no rule names anything. */
   readonly unmatched?: UnmatchedNames | undefined;
-  /** Writes denials to the log. */
-  readonly onDenied?: ((request: AuthorizationRequest, failure: Failure) => void) | undefined;
+  /** Is told of denials, for the log and the metrics. */
+  readonly onDenied?: ((request: AuthorizationRequest, failure: Failure, rules: readonly string[]) => void) | undefined;
 }
 
 /** The principal to whom something is shown, and the endpoint. */
@@ -237,7 +237,7 @@ export class Authorizer {
     failure: F,
   ): F {
     records?.denied(request, ruling, failure.reason);
-    this.#parts.onDenied?.(request, failure);
+    this.#parts.onDenied?.(request, failure, ruling.rules);
     return failure;
   }
 }

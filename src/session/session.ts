@@ -127,6 +127,11 @@ export class Session {
     return this.#asks;
   }
 
+  /** How many server requests the client has not answered yet. */
+  get asking(): number {
+    return this.#asks?.size ?? 0;
+  }
+
   /** The client's subscriptions at modern backends. */
   get listenings(): Map<string, UpstreamSubscription> {
     this.#listenings ??= new Map();

@@ -27,6 +27,8 @@ export interface TransportWay {
 export interface Connector extends TransportWay {
   /** HTTP+SSE at the same address, where the config does not fix the transport. */
   readonly older?: TransportWay;
+  /** Processes that run or are being started. Absent over HTTP. */
+  readonly processes?: number;
   /** Ends everything that is still open. Resolves when that is done. */
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ import { asFailure } from './as-failure.ts';
 import type { BackendOptions, TransportWay } from './backend-options.ts';
 import { BackendSessions } from './backend-sessions.ts';
 import { BackendStatus } from './backend-status.ts';
-import { outOfService, replaced } from './health.ts';
+import { type HealthPhase, outOfService, replaced } from './health.ts';
 import { HealthMonitor } from './health-monitor.ts';
 import { LegacyHalf } from './legacy-half.ts';
 import type { LiveListProcesses } from './list-processes.ts';
@@ -81,6 +81,14 @@ export class LiveBackend implements Backend {
 
   get behind(): readonly GatewayRoute[] {
     return this.#options.behind?.told ?? [];
+  }
+
+  get circuit(): HealthPhase {
+    return this.health.phase;
+  }
+
+  get processes(): number | undefined {
+    return this.#options.connector.processes;
   }
 
   get lastDiscovery(): Discovery | undefined {

@@ -153,6 +153,9 @@ function stdioConnector(config: StdioBackendConfig, options: CreateOptions, back
     transport: 'stdio',
     connect: async (_era, sink, patienceMs, owner) =>
       new StdioChannel({ child: await pool.acquire(patienceMs, owner), sink, notes }),
+    get processes() {
+      return pool.size;
+    },
     close: () => pool.close(),
   };
 }

@@ -76,6 +76,10 @@ export class RecordingNotes implements IngressNotes {
     // Seen through the front: the harness of the gateway logs it.
   }
 
+  failed(): void {
+    // Seen through the front, too.
+  }
+
   connectionRefused(): void {
     this.refusedConnections += 1;
   }

@@ -21,6 +21,7 @@ import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLog } from './rows/gateway-log.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
+import { gatewayObserve } from './rows/gateway-observe.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
@@ -54,6 +55,7 @@ export const groups = {
   gatewayConnections,
   gatewayLog,
   gatewayModern,
+  gatewayObserve,
   gatewayBackend,
   gatewayBridge,
   gatewayCatalog,

@@ -25,7 +25,7 @@ export function differences(before: Config, next: Config): Differences {
 const whole = ['policy', 'rates', 'identity', 'audit', 'watch'] as const satisfies readonly (keyof Config)[];
 
 interface RestartSettings {
-  readonly section: 'listen' | 'limits' | 'log' | 'seal' | 'store' | 'authServer';
+  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer';
   /** Absent: all of the section. */
   readonly keys?: readonly string[];
   /** What the whole section is called in the file, where its keys are not named one by one. */
@@ -38,6 +38,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'listen', keys: ['host', 'port', 'openToNetwork'], why: 'the port is bound at start' },
   { section: 'limits', why: 'objects that live as long as the process were made with them' },
   { section: 'log', why: 'the log is opened at start' },
+  { section: 'metrics', why: 'the port is bound at start' },
   { section: 'seal', why: 'what was sealed with one key cannot be opened with another' },
   { section: 'store', why: 'the records in use are there' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },

@@ -32,7 +32,16 @@ function scene() {
   const counters = new Counters();
   const refusals = new RefusalLog(new CoalescedLog({ log: silent, after: (ms, action) => clock.after(ms, action) }));
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
-  const options = { log: silent, counters, clock, timeOfDay: Date.now, stdoutIsProtocol: false, refusals, warn: quiet };
+  const options = {
+    log: silent,
+    counters,
+    clock,
+    timeOfDay: Date.now,
+    stdoutIsProtocol: false,
+    refusals,
+    warn: quiet,
+    watchers: [],
+  };
   const currentAudit = () => currentGeneration.now.audit;
   const parts = new Workshop();
   parts.makeAuthorizer = (config, before) => makeAuthorizer(config, { ...options, currentAudit }, before);

@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
 import { systemClock } from '../../../src/app/clock.ts';
+import { Observing } from '../../../src/app/observing.ts';
 import { readinessOf } from '../../../src/app/readiness.ts';
 import { ConfigSource } from '../../../src/app/reload/config-source.ts';
 import { Reloader } from '../../../src/app/reload/reloader.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { startHttp } from '../../../src/downstream/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
-import { ingressNotes } from '../../../src/observe/event-counts.ts';
 import type { Log } from '../../../src/observe/log.ts';
+import type { Metrics } from '../../../src/observe/metrics/metrics.ts';
 
 export interface LogEntry {
   readonly level: string;
@@ -26,6 +27,7 @@ export interface TestGateway {
   readonly assembled: Assembled;
   readonly config: Config;
   readonly counters: Counters;
+  readonly metrics: Metrics;
   readonly log: readonly LogEntry[];
   /** Replaces the config file, and reloads it. */
   reload(config: ConfigValue): void;
@@ -67,7 +69,9 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     void entries.push({ level, facts, text });
   const log: Log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
   const counters = new Counters();
-  const assembled = assemble(config, { log, counters, ...ports });
+  const clock = ports.clock ?? systemClock;
+  const observing = new Observing(config.log, { log, counters, clock });
+  const assembled = assemble(config, { log, counters, watchers: observing.watchers, ...ports });
   let isOpen = false;
   const server = await startHttp({
     listen: config.listen,
@@ -75,15 +79,17 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     gateway: assembled.gateway,
     limits: config.limits,
     ready: () => readinessOf(assembled, isOpen),
-    notes: ingressNotes(log, counters),
-    clock: ports.clock ?? systemClock,
+    notes: observing.notes,
+    makesRequestIds: config.log.requests,
+    clock,
     pages: assembled.pages,
   });
+  const metrics = observing.metricsOf(assembled, server);
   await ports.beforeOpen?.(server.url);
   await assembled.open(server.url);
   isOpen = true;
   const reloader = new Reloader({
-    ...{ source, log, counters, clock: ports.clock ?? systemClock },
+    ...{ source, log, counters, clock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
   });
@@ -95,13 +101,17 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     assembled,
     config,
     counters,
+    metrics,
     log: entries,
     reload: (next) => {
       text = JSON.stringify(next);
       reloader.reload();
     },
     close: (drainMs = 0) => {
-      closing ??= assembled.close(drainMs).then(() => server.close({ drainMs: 200 }));
+      closing ??= assembled
+        .close(drainMs)
+        .then(() => server.close({ drainMs: 200 }))
+        .then(() => observing.close());
       return closing;
     },
   };

@@ -1,0 +1,71 @@
+/** Makes what watches the gateway while it serves: the recorder of metrics, and the request log. */
+import type { LogConfig } from '../config/config.ts';
+import type { MetricsConfig } from '../config/metrics.ts';
+import type { IngressNotes } from '../downstream/events.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { ClientNames } from '../observe/client-names.ts';
+import type { Counters } from '../observe/counters.ts';
+import { ingressNotes } from '../observe/event-counts.ts';
+import type { Log } from '../observe/log.ts';
+import { type MetricsListener, startMetrics } from '../observe/metrics/listener.ts';
+import { Metrics } from '../observe/metrics/metrics.ts';
+import { ProcessGauges } from '../observe/metrics/process-gauges.ts';
+import { Recorder } from '../observe/metrics/recorder.ts';
+import { RequestLog } from '../observe/request-log.ts';
+import type { Watcher } from '../observe/watchers.ts';
+import type { Assembled } from './assemble.ts';
+
+export interface ObservingOptions {
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly clock: Clock;
+}
+
+export class Observing {
+  readonly watchers: readonly Watcher[];
+  readonly notes: IngressNotes;
+  readonly #recorder: Recorder;
+  readonly #process = new ProcessGauges();
+  readonly #options: ObservingOptions;
+  #listener: MetricsListener | undefined;
+
+  constructor({ requests }: Pick<LogConfig, 'requests'>, options: ObservingOptions) {
+    const { log, counters, clock } = options;
+    this.#options = options;
+    this.#recorder = new Recorder(clock);
+    const requestLog = requests ? [new RequestLog({ log, clock, clients: new ClientNames() })] : [];
+    this.watchers = [this.#recorder, ...requestLog];
+    this.notes = ingressNotes(log, counters, (failure) => this.#recorder.failed(failure));
+  }
+
+  /** `server`: the open event streams of clients. */
+  metricsOf(assembled: Assembled, server: { readonly streams: number }): Metrics {
+    const { shared, currentGeneration } = assembled;
+    const { counters } = this.#options;
+    const sources = {
+      ...{ counters, sessions: shared.sessions, pendingCalls: shared.pendingCalls },
+      get backends() {
+        return currentGeneration.now.backends;
+      },
+      get generation() {
+        return currentGeneration.now.config.generation;
+      },
+      get streams() {
+        return server.streams;
+      },
+    };
+    return new Metrics(this.#recorder, sources, this.#process);
+  }
+
+  /** Serves metrics. Rejects where the address cannot be bound. Returns where they are. */
+  async serve(listen: MetricsConfig, metrics: Metrics): Promise<string> {
+    const fault = (error: unknown) => void this.notes.fault(error);
+    this.#listener = await startMetrics({ listen, text: (format) => metrics.text(format), fault });
+    return this.#listener.url;
+  }
+
+  async close(): Promise<void> {
+    this.#process.close();
+    await this.#listener?.close();
+  }
+}

@@ -1,0 +1,39 @@
+/** How a client names itself, for the log and the audit trail: `name/version`, cut and without control characters. */
+import type { Raw } from '../wire/compose.ts';
+
+/** Clients choose names, of any length. */
+export const SHOWN_CHARACTERS = 128;
+/** Different clients whose names are kept. They hardly ever change, so parsing each time would be waste. */
+const MOST_KEPT = 256;
+/** A longer `clientInfo`, with icons, is parsed each time. */
+const KEPT_CHARACTERS = 1_024;
+
+export class ClientNames {
+  readonly #kept = new Map<string, string | undefined>();
+
+  of(info: Raw | undefined): string | undefined {
+    if (info === undefined) return undefined;
+    const text =
+      typeof info === 'string' ? info : Buffer.from(info.buffer, info.byteOffset, info.byteLength).toString();
+    if (this.#kept.has(text)) return this.#kept.get(text);
+    const shown = shownClient(text);
+    if (text.length > KEPT_CHARACTERS) return shown;
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    this.#kept.set(text, shown);
+    return shown;
+  }
+}
+
+function shownClient(info: string): string | undefined {
+  let given: unknown;
+  try {
+    given = JSON.parse(info);
+  } catch {
+    return undefined;
+  }
+  if (typeof given !== 'object' || given === null) return undefined;
+  const { name, version } = given as Readonly<Record<string, unknown>>;
+  const parts = [name, version].filter((part) => typeof part === 'string');
+  const shown = parts.join('/').replaceAll(/\p{Cc}/gu, '\ufffd');
+  return shown === '' ? undefined : shown.slice(0, SHOWN_CHARACTERS);
+}
