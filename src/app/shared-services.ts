@@ -8,6 +8,7 @@ import { Lists } from '../catalog/lists.ts';
 import { NameResolver, type UnknownName } from '../catalog/name-resolver.ts';
 import { outdating } from '../catalog/readers.ts';
 import type { Config } from '../config/config.ts';
+import { RandomIds } from '../exchange/random-ids.ts';
 import { ToolHeaders } from '../exchange/tool-headers.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import type { Counters } from '../observe/counters.ts';
@@ -29,7 +30,8 @@ import type { BuiltGeneration } from './build-generation.ts';
 import { digest } from './digest.ts';
 
 /** 192 random bits, in characters that are allowed in a header. */
-export const newId = () => randomBytes(24).toString('base64url');
+const ids = new RandomIds(32, (bytes) => randomBytes(bytes).toString('base64url'));
+export const newId = () => ids.next();
 
 type Given = Pick<
   SharedServices,

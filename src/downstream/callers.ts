@@ -15,17 +15,18 @@ const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'>;
 
 export class ClientAddresses {
-  readonly #trusted: BlockList;
+  /** Undefined where there are none, as for most: each question costs a parsed address. */
+  readonly #trusted: BlockList | undefined;
 
   /** Throws for an entry that is neither an address nor a range. */
   constructor(trustedProxies: readonly string[]) {
-    this.#trusted = listOf(trustedProxies);
+    this.#trusted = trustedProxies.length === 0 ? undefined : listOf(trustedProxies);
   }
 
   /** The peer of a connection. Undefined if the peer is a trusted proxy or has disconnected. */
   peer({ remoteAddress }: Socket): string | undefined {
     const address = plainAddress(remoteAddress ?? '');
-    return address === undefined || isIn(this.#trusted, address) ? undefined : networkOf(address);
+    return address === undefined || this.#isTrusted(address) ? undefined : networkOf(address);
   }
 
   /** The client address of a request. Empty if the connection is closed. */
@@ -41,11 +42,15 @@ export class ClientAddresses {
     return networkOf(this.#address(caller) ?? '', 48);
   }
 
+  #isTrusted(address: string): boolean {
+    return this.#trusted !== undefined && isIn(this.#trusted, address);
+  }
+
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // The raw header: the OAuth library is shown none of these headers (oauth/server/create.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
-    while (caller !== undefined && isIn(this.#trusted, caller)) {
+    while (caller !== undefined && this.#isTrusted(caller)) {
       const before = plainAddress((hops.pop() ?? '').trim());
       // No hop, or one that is not an address: count the proxy itself.
       if (before === undefined) break;

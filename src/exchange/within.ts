@@ -16,6 +16,16 @@ export function within<T, Late>(
         reject(error);
       }
     });
-    work.then(resolve, reject).finally(stopWaiting);
+    // Not `finally`, which makes two promises more.
+    work.then(
+      (result) => {
+        stopWaiting();
+        resolve(result);
+      },
+      (error: unknown) => {
+        stopWaiting();
+        reject(error);
+      },
+    );
   });
 }

@@ -2,6 +2,7 @@
 
 import { degradeServer, olderCapabilities } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { about } from '../wire/about.ts';
@@ -11,12 +12,39 @@ import { era, isRevision, newest, type Profile, type Revision, withoutHeader } f
 import { asBuffer, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { checkSize, unsupported } from './admit.ts';
 
+/** Kinds of clients that are remembered, for each profile. */
+const KNOWN_CLIENTS = 64;
+/** Longer parameters are read each time. */
+const KNOWN_BYTES = 4 * 1024;
+/**
+ * What clients say of themselves, by the text of their parameters: clients of one kind all say the same, so it is read
+ * once, and their sessions share it.
+ */
+const knownClients = new WeakMap<Profile, BoundedMap<ClientFacts>>();
+
+export function readInitialize(request: Request, profile: Profile): ClientFacts {
+  const { bytes, params } = request;
+  if (params === undefined || params.end - params.start > KNOWN_BYTES) return readClient(request, profile);
+  const text = asBuffer(slice(bytes, params)).toString('latin1');
+  let known = knownClients.get(profile);
+  if (known === undefined) {
+    known = new BoundedMap(KNOWN_CLIENTS);
+    knownClients.set(profile, known);
+  }
+  let client = known.get(text);
+  if (client === undefined) {
+    client = readClient(request, profile);
+    known.set(text, client);
+  }
+  return client;
+}
+
 /**
  * Agrees on the requested revision if the profile has it, else on the profile's newest legacy one: the client decides
  * whether it accepts that.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */
-export function readInitialize(request: Request, profile: Profile): ClientFacts {
+function readClient(request: Request, profile: Profile): ClientFacts {
   const version = textMember(request.bytes, request.params, 'protocolVersion');
   if (version === undefined) throw new Failure('invalid_params', { message: 'protocolVersion is required' });
   const fallback = newest(profile.revisions, 'legacy');
@@ -48,7 +76,24 @@ export function readStranger(version: string | undefined, profile: Profile): Cli
   return { revision: known ? version : withoutHeader, info: undefined, capabilities: readCapabilities({}) };
 }
 
-export function initializeResult(revision: Revision, discovery: Discovery): string {
+interface WrittenResult {
+  readonly revision: Revision;
+  readonly bytes: Uint8Array;
+}
+
+/** The last result that was written from a discovery: most clients of a backend speak one revision. */
+const written = new WeakMap<Discovery, WrittenResult>();
+
+/** The `initialize` result. Sessions of one backend share its discovery, so it is written once for all of them. */
+export function initializeResult(revision: Revision, discovery: Discovery): Uint8Array {
+  const last = written.get(discovery);
+  if (last?.revision === revision) return last.bytes;
+  const bytes = Buffer.from(writeInitialize(revision, discovery));
+  written.set(discovery, { revision, bytes });
+  return bytes;
+}
+
+function writeInitialize(revision: Revision, discovery: Discovery): string {
   const { capabilities, serverInfo, instructions, rest } = discovery;
   const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
   const { extensions, ...known } = offered(capabilities);

@@ -25,7 +25,8 @@ export async function initialize(services: StageServices, context: RequestContex
   const { shared, sessionUpstreams } = services;
   const { endpoint, principal, reply, connection } = context;
   const via = readVia(context.header?.(VIA));
-  const client = { ...readInitialize(request, endpoint.profile), ...(via.length > 0 && { via }) };
+  const known = readInitialize(request, endpoint.profile);
+  const client = via.length > 0 ? { ...known, via } : known;
   context.row = row;
   context.client = client;
   const { permit, over } = authorizeForAll(context, row, client.revision, request);

@@ -211,10 +211,11 @@ export class SessionUpstreams {
   /** Until a session has a process of its own, it hears of list changes from the process that its lists come from. */
   #hearLists(session: Session, backend: string): void {
     const lists = this.#shared.upstreams.listsFor(session, backend);
+    if (lists === undefined || session.ended) return;
     const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
     this.#heard.set(session, heard);
     const before = heard.get(backend);
-    if (lists === undefined || session.ended || before?.lists === lists) return;
+    if (before?.lists === lists) return;
     before?.stop();
     // Sessions share the cached lists, so an outdated list must be noticed before any session reads it again.
     this.#shared.listChanges.watch(backend);

@@ -115,7 +115,8 @@ export class LiveBackend implements Backend {
   }
 
   discover(wanted: Era = 'modern'): Promise<Discovery> {
-    return wanted === 'modern' ? this.#discover() : this.#discoverHalf();
+    const found = this.#discover();
+    return wanted === 'modern' || this.#isOfLegacy(found) ? found : this.#discoverHalf(found);
   }
 
   #discover(): Promise<Discovery> {
@@ -125,8 +126,15 @@ export class LiveBackend implements Backend {
     return this.#fresh(this.#options.clock.now())?.promise ?? this.#look();
   }
 
-  async #discoverHalf(): Promise<Discovery> {
-    const discovery = await this.#discover();
+  /** Whether it is what is known already, and has the legacy era: there is nothing to find out then. */
+  #isOfLegacy(found: Promise<Discovery>): boolean {
+    const known = this.#known;
+    if (known === undefined || known.promise !== found || this.#half.discovery !== undefined) return false;
+    return known.discovery.eras.includes('legacy');
+  }
+
+  async #discoverHalf(found: Promise<Discovery>): Promise<Discovery> {
+    const discovery = await found;
     if (!discovery.eras.includes('legacy')) await this.#half.seek();
     return this.#half.discovery ?? this.lastDiscovery ?? discovery;
   }

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CallRequest } from '../exchange/call.ts';
+import { RandomIds } from '../exchange/random-ids.ts';
 import { forUpstream } from '../wire/capabilities.ts';
 import { concat, notificationBytes, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
 import type { ObjectSpan, Request } from '../wire/message.ts';
@@ -12,13 +13,8 @@ import { type Revision, revisions } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
-/** Base64url: 6 bits a character, 96 bits in all. Some servers accept only letters, digits, `-` and `_`. */
-const LENGTH = 16;
-/** Ids drawn at once: asking the system for random bytes is the expensive part. */
-const DRAWN = 64;
-
-let drawn = '';
-let used = 0;
+/** 96 random bits. */
+const drawn = new RandomIds(16, (bytes) => randomBytes(bytes).toString('base64url'));
 
 /**
  * Ids of our requests to backends, which also serve as our progress tokens. Each is random: several callers, and
@@ -29,13 +25,7 @@ let used = 0;
 export class Ids {
   /** The JSON token of a new id. */
   next(): string {
-    if (used === drawn.length) {
-      drawn = randomBytes((DRAWN * LENGTH * 6) / 8).toString('base64url');
-      used = 0;
-    }
-    const id = drawn.slice(used, used + LENGTH);
-    used += LENGTH;
-    return `"${id}"`;
+    return `"${drawn.next()}"`;
   }
 }
 
@@ -123,14 +113,9 @@ function addModern(
   logLevel: string | undefined,
   token: string | undefined,
 ): void {
-  let capabilities = capabilityMembers.get(raw);
-  if (capabilities === undefined) {
-    capabilities = Buffer.from(`,"${metaKeys.clientCapabilities}":${capabilitiesText(raw)}`);
-    capabilityMembers.set(raw, capabilities);
-  }
   parts.push(versionMembers.get(revision) ?? '');
   if (info !== undefined) parts.push(infoKey, info);
-  parts.push(capabilities);
+  parts.push(capabilitiesKey, capabilitiesText(raw));
   if (logLevel !== undefined) parts.push(`,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`);
   if (token !== undefined) parts.push(`,"progressToken":${token}`);
   parts.push('}');
@@ -141,12 +126,18 @@ const infoKey = Buffer.from(`,"${metaKeys.clientInfo}":`);
 const versionMembers = new Map<Revision, Uint8Array>(
   revisions.map((revision) => [revision, Buffer.from(`"${metaKeys.protocolVersion}":"${revision}"`)]),
 );
-/** By declared capabilities: a session declares them once and calls often. */
-const capabilityMembers = new WeakMap<object, Uint8Array>();
+const capabilitiesKey = Buffer.from(`,"${metaKeys.clientCapabilities}":`);
+/** By declared capabilities: a client declares them once and calls often. */
+const declaredFor = new WeakMap<object, Uint8Array>();
 
-/** The capabilities that we declare on a client's behalf. */
-export function capabilitiesText(raw: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(forUpstream(raw));
+/** The capabilities that we declare on a client's behalf, as JSON. */
+export function capabilitiesText(raw: Readonly<Record<string, unknown>>): Uint8Array {
+  let text = declaredFor.get(raw);
+  if (text === undefined) {
+    text = Buffer.from(JSON.stringify(forUpstream(raw)));
+    declaredFor.set(raw, text);
+  }
+  return text;
 }
 
 /** Replaces id and `_meta` in one copy, since every call to a modern backend passes here. Takes over `meta`. */

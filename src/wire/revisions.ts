@@ -45,10 +45,12 @@ export function hasPolling(revision: Revision): boolean {
 }
 
 export function newest(among: readonly Revision[], of?: Era): Revision | undefined {
-  return among
-    .filter((revision) => of === undefined || era(revision) === of)
-    .sort()
-    .at(-1);
+  let found: Revision | undefined;
+  for (const revision of among) {
+    const isWanted = of === undefined || era(revision) === of;
+    if (isWanted && (found === undefined || revision > found)) found = revision;
+  }
+  return found;
 }
 
 /**
