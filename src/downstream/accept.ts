@@ -14,6 +14,7 @@ const JSON_TYPE = 'application/json';
 const SSE_TYPE = 'text/event-stream';
 
 const named: Accepted = { json: true, sse: true, namesJson: true, namesSse: true };
+const eventsAlone: Accepted = { json: false, sse: true, namesJson: false, namesSse: true };
 const anything: Accepted = { json: true, sse: true, namesJson: false, namesSse: false };
 
 /** The spellings that nearly every client uses; the rest is parsed. */
@@ -21,6 +22,8 @@ const usual: ReadonlyMap<string, Accepted> = new Map([
   ['application/json, text/event-stream', named],
   ['application/json,text/event-stream', named],
   ['text/event-stream, application/json', named],
+  // Of a GET.
+  ['text/event-stream', eventsAlone],
   ['*/*', anything],
 ]);
 

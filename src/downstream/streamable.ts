@@ -44,7 +44,7 @@ export async function serveDelete(res: HttpAnswer, endpoint: Endpoint, sender: A
 }
 
 /** The gateway's result. An exception becomes a failure. */
-export async function orFault<T>(res: HttpAnswer, ask: () => Promise<T | Failure>): Promise<T | Failure> {
+export async function orFault<T>(res: HttpAnswer, ask: () => T | Failure | Promise<T | Failure>): Promise<T | Failure> {
   try {
     return await ask();
   } catch (error) {

@@ -90,9 +90,9 @@ export interface Gateway {
    * Opens or resumes a legacy stream. Returns why not, or undefined: then `open` was called and its connection is in
    * use.
    */
-  listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined>;
+  listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined>;
   /** Ends a legacy session. */
-  end(request: SessionRequest): Promise<Failure | undefined>;
+  end(request: SessionRequest): Failure | undefined;
   /**
    * The sender that opens a connection may be a different gateway, or this one. Returns the response headers for a
    * different gateway, a Failure for a request that this gateway sent itself, and undefined for every other sender.

@@ -86,8 +86,10 @@ export class McpGateway implements Gateway {
     this.#shared.currentGeneration.now.authorizer.refused({ principal, endpoint }, failure);
   }
 
-  async listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
-    return this.#onSession(request, async ({ downstream }, principal) => {
+  /** Only a stream that is resumed waits, for its events. */
+  listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined> {
+    let resuming: Promise<boolean> | undefined;
+    const failure = this.#onSession(request, ({ downstream }, principal) => {
       if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
       const held = () => {
         const connection = open();
@@ -96,12 +98,18 @@ export class McpGateway implements Gateway {
       };
       const last = request.header('last-event-id');
       if (last === undefined) downstream.listen(held);
-      else if (!(await downstream.resume(last, held))) throw new Failure('unknown_event');
+      else resuming = downstream.resume(last, held);
     });
+    return (
+      resuming?.then(
+        (isResumed) => (isResumed ? undefined : new Failure('unknown_event')),
+        (error: unknown) => this.#shared.fault(error),
+      ) ?? failure
+    );
   }
 
-  async end(request: SessionRequest): Promise<Failure | undefined> {
-    return this.#onSession(request, async (session) => this.#shared.sessions.end(session));
+  end(request: SessionRequest): Failure | undefined {
+    return this.#onSession(request, (session) => this.#shared.sessions.end(session));
   }
 
   hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
@@ -175,10 +183,7 @@ export class McpGateway implements Gateway {
     return credentials === 'local' ? undefined : authenticator.check(path, principal, credentials, {});
   }
 
-  async #onSession(
-    request: SessionRequest,
-    action: (session: Session, principal: Principal) => Promise<void>,
-  ): Promise<Failure | undefined> {
+  #onSession(request: SessionRequest, action: (session: Session, principal: Principal) => void): Failure | undefined {
     try {
       const { endpoint, sender, header } = request;
       const lacking = this.#lacking(endpoint, sender);
@@ -186,7 +191,7 @@ export class McpGateway implements Gateway {
       const { principal } = sender;
       const session = this.#pipeline.legacy.session({ endpoint, principal, header, connection: undefined });
       checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
-      await action(session, principal);
+      action(session, principal);
       return undefined;
     } catch (error) {
       return this.#shared.fault(error);

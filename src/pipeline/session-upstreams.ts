@@ -57,7 +57,7 @@ export class SessionUpstreams {
    * Returns what the backends of a new session offer. A single backend is opened together with the session; of several,
    * each is opened when it is needed.
    */
-  async open(session: Session, permit: Permit): Promise<Discovery> {
+  open(session: Session, permit: Permit): Promise<Discovery> {
     const { endpoint } = session;
     const [only = ''] = endpoint.backends;
     if (!isMerged(endpoint)) return this.#openOnly(session, only, permit);

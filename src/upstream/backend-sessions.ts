@@ -50,13 +50,13 @@ export class BackendSessions {
     return this.#legacy.size === 0 && (this.modern?.isIdle ?? true);
   }
 
-  async open(era: Era, client: ClientFacts, sink: UpstreamSessionSink, owner?: string): Promise<UpstreamSession> {
+  open(era: Era, client: ClientFacts, sink: UpstreamSessionSink, owner?: string): Promise<UpstreamSession> {
     if (era === 'legacy') {
       if (this.#shared === undefined) return this.#openLegacy(client, sink, owner);
       return this.#shared.join(sink, (audience) => this.#openLegacy(client, audience));
     }
-    if (this.modern === undefined) throw new Failure('backend_unavailable');
-    return this.modern;
+    if (this.modern === undefined) return Promise.reject(new Failure('backend_unavailable'));
+    return Promise.resolve(this.modern);
   }
 
   async openModern({ discovery, probedChannel }: Probed): Promise<void> {

@@ -56,11 +56,13 @@ export class Standalone implements StandaloneListener {
     const { channel, headers, notes } = this.#session;
     const answered = channel.listen?.(headers, this);
     if (answered === undefined) return;
-    this.opening = within(clock, OPEN_MS, answered, () => undefined)
-      .catch((cause: unknown) => notes.odd('fault', 'a standing stream', cause))
-      .finally(() => {
-        this.opening = undefined;
-      });
+    const opened = (): void => {
+      this.opening = undefined;
+    };
+    this.opening = within(clock, OPEN_MS, answered, () => undefined).then(opened, (cause: unknown) => {
+      opened();
+      notes.odd('fault', 'a standing stream', cause);
+    });
   }
 
   /** A `resources/subscribe` or `resources/unsubscribe` that the backend accepted. */

@@ -44,7 +44,7 @@ export class UpstreamPool {
   }
 
   async discover(name: string, principal: Principal, wanted?: Era): Promise<Discovery> {
-    return this.#backend(name, principal).discover(wanted);
+    return await this.#backend(name, principal).discover(wanted);
   }
 
   async forModern(

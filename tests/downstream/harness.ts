@@ -140,7 +140,7 @@ export class FakeGateway implements Gateway {
   onAuthenticate: Gateway['authenticate'] = (_, credentials) => ({
     ...{ principal: localPrincipal(), credentials, generation: {} as Generation },
   });
-  onEnd: (request: SessionRequest) => Promise<Failure | undefined> = async () => undefined;
+  onEnd: (request: SessionRequest) => Failure | undefined = () => undefined;
   onConnect: (connected: Connected) => Promise<PersistentConnection | Failure> = async () => this.line;
 
   authenticate(...asked: Parameters<Gateway['authenticate']>): ReturnType<Gateway['authenticate']> {
@@ -168,7 +168,7 @@ export class FakeGateway implements Gateway {
     return this.onListen(request, open);
   }
 
-  end(request: SessionRequest): Promise<Failure | undefined> {
+  end(request: SessionRequest): Failure | undefined {
     return this.onEnd(request);
   }
 

@@ -132,7 +132,7 @@ describe('DELETE', () => {
   it('ends the session', async () => {
     const running = await start();
     let request: SessionRequest | undefined;
-    running.gateway.onEnd = async (asked) => {
+    running.gateway.onEnd = (asked) => {
       request = asked;
       return undefined;
     };
@@ -144,7 +144,7 @@ describe('DELETE', () => {
 
   it('answers an unknown session like every other request does', async () => {
     const running = await start();
-    running.gateway.onEnd = async () => new Failure('session_not_found');
+    running.gateway.onEnd = () => new Failure('session_not_found');
     const answer = await ask(running, { method: 'DELETE' });
     expect(answer.status).toBe(404);
     expect(answer.body).toBe(
@@ -154,7 +154,9 @@ describe('DELETE', () => {
 
   it('survives a gateway that rejects', async () => {
     const running = await start();
-    running.gateway.onEnd = () => Promise.reject(new Error('secret'));
+    running.gateway.onEnd = () => {
+      throw new Error('secret');
+    };
     expect((await ask(running, { method: 'DELETE' })).status).toBe(500);
   });
 });

@@ -15,8 +15,8 @@ export class OneWayPost extends PooledRequest {
   readonly taken: Promise<void>;
   /** Undefined where the backend has not responded. */
   status: number | undefined;
-  #resolve: () => void = () => undefined;
-  #reject: (failure: Failure) => void = () => undefined;
+  #resolve!: () => void;
+  #reject!: (failure: Failure) => void;
 
   /** Has no time limit of its own: the caller uses `abort`. */
   static send(pool: CallPool, options: Dispatcher.DispatchOptions): OneWayPost {
@@ -34,14 +34,21 @@ export class OneWayPost extends PooledRequest {
   }
 
   abort(failure: Failure): void {
-    this.#reject(failure);
+    this.#fail(failure);
     this.disconnect();
+  }
+
+  #fail(failure: Failure): void {
+    this.list?.remove(this);
+    this.#reject(failure);
   }
 
   protected override responded(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
-    if (status < 300) this.#resolve();
-    else this.#reject(failureOfStatus(status, true));
+    if (status < 300) {
+      this.list?.remove(this);
+      this.#resolve();
+    } else this.#fail(failureOfStatus(status, true));
     // Some servers answer a notification with a stream that stays empty.
     if (mediaType(headers) === 'sse') controller.abort(closedByUs);
   }
@@ -51,7 +58,7 @@ export class OneWayPost extends PooledRequest {
   }
 
   protected override ended(error: Error | undefined): void {
-    if (error !== undefined) this.#reject(failureOfError(error));
+    if (error !== undefined) this.#fail(failureOfError(error));
   }
 }
 
@@ -62,7 +69,7 @@ export interface OneWayOptions {
   readonly body: Uint8Array | null;
 }
 
-/** The one-way posts of one channel. None outlives the channel. */
+/** The one-way posts of one channel, until they are answered. None outlives the channel. */
 export class OneWayPosts {
   readonly #pool: CallPool;
   readonly #oneWayMs: number;
@@ -88,10 +95,9 @@ export class OneWayPosts {
 
   /** Uses the given pool. The caller sets the time limit, and learns of the end by `taken`. */
   begin(pool: CallPool, options: OneWayOptions): OneWayPost {
-    const post = OneWayPost.send(pool, { ...options, bodyTimeout: this.#oneWayMs });
+    const { method, path, headers, body } = options;
+    const post = OneWayPost.send(pool, { method, path, headers, body, bodyTimeout: this.#oneWayMs });
     this.#open.add(post);
-    const over = (): void => void this.#open.remove(post);
-    post.taken.then(over, over);
     return post;
   }
 
