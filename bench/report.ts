@@ -44,17 +44,18 @@ function openingTable(rows: readonly OpeningRow[]): string {
 }
 
 function idleTable(rows: readonly IdleRow[]): string {
-  const cells = ({ contestant, group, sessions, kbEach, rssMb, upstreamStreams }: IdleRow) => [
+  const cells = ({ contestant, group, sessions, kbEach, earlyKbEach, rssMb, upstreamStreams }: IdleRow) => [
     contestant,
     group,
     grouped(sessions),
     digits(kbEach, 1),
+    digits(earlyKbEach, 1),
     digits(rssMb, 0),
     upstreamStreams === undefined ? '' : grouped(upstreamStreams),
   ];
-  const head = ['', 'backend', 'sessions', 'KB each', 'RSS MB with all', 'streams upstream'];
+  const head = ['', 'backend', 'sessions', 'KB each', 'KB each, first third', 'RSS MB with all', 'streams upstream'];
   const note =
-    'Memory that one more session costs, after a garbage collection. `pass-through` holds two bare streams for it.';
+    'Memory that one more session costs, after a garbage collection: the growth over the last two thirds of the sessions. The first third also pays for what V8 takes once, above all the growth of its new space to 33 MB. `pass-through` holds two bare streams for a session.';
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 

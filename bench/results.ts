@@ -37,8 +37,10 @@ export interface IdleRow {
   readonly contestant: string;
   readonly group: Group;
   readonly sessions: number;
-  /** Kilobytes of memory for one more session, after a garbage collection. */
+  /** Kilobytes of memory for one more session, after a garbage collection: of those after the first third. */
   readonly kbEach: number;
+  /** Of the first third, with what V8 takes once. */
+  readonly earlyKbEach: number;
   /** Resident memory with all of them, in megabytes. */
   readonly rssMb: number;
   /** Streams open at the backend meanwhile, where it can be asked. */

@@ -41,7 +41,19 @@ export async function serve(
   };
 }
 
+/** The limits under which one principal may have so many sessions, and their streams. */
+export function limitsFor(sessions: number, streamsUpstream = sessions): object {
+  return {
+    sessionsPerPrincipal: sessions,
+    sessionsTotal: sessions,
+    connectionsTotal: 2 * sessions,
+    connectionsPerAddress: 2 * sessions,
+    streamsPerBackend: streamsUpstream,
+  };
+}
+
 async function overHttp(options: StartOptions): Promise<Running> {
+  if (options.sessions !== undefined) return overHttpWith({ limits: limitsFor(options.sessions) }, options);
   return behind('mcp.json', (servers) => ({ mcpServers: servers }), options);
 }
 
@@ -71,14 +83,14 @@ async function behind(
   };
 }
 
-async function overStdio({ targets, nodeArgs, shared = false }: StartOptions): Promise<Running> {
+async function overStdio({ targets, nodeArgs, shared = false, sessions }: StartOptions): Promise<Running> {
   const entries = targets.map((target) => [
     target,
     { command: process.execPath, args: [programPath('backend-stdio'), target], ...(shared ? { share: true } : {}) },
   ]);
   const servers = Object.fromEntries(entries);
   const gateway = shared
-    ? await serve({ backends: servers }, 'bascule.yaml', nodeArgs)
+    ? await serve({ backends: servers, ...(sessions && { limits: limitsFor(sessions) }) }, 'bascule.yaml', nodeArgs)
     : await serve({ mcpServers: servers }, 'mcp.json', nodeArgs);
   return {
     at: (target) => ({ ...gateway.place(target), backendPids: backendsUnder(gateway.pid) }),

@@ -41,6 +41,8 @@ export interface StartOptions {
   readonly nodeArgs: readonly string[];
   /** Nobody has a process of his own: so many sessions that it would be one each. */
   readonly shared?: boolean;
+  /** So many legacy sessions of one principal will be open at once, each with a stream. */
+  readonly sessions?: number;
 }
 
 export interface Contestant {

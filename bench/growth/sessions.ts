@@ -1,6 +1,6 @@
 /** From one legacy session with an open GET stream to ten thousand. */
 import { readFileSync } from 'node:fs';
-import { overHttpWith } from '../contestants/bascule.ts';
+import { limitsFor, overHttpWith } from '../contestants/bascule.ts';
 import type { Place, Running } from '../contestants/contestant.ts';
 import { ForeignLoad } from '../foreign-load.ts';
 import { type IdleSession, openSessions } from '../load/idle-sessions.ts';
@@ -30,13 +30,7 @@ function streamsUpstream(): number {
 }
 
 function start(): Promise<Running> {
-  const limits = {
-    sessionsPerPrincipal: MOST,
-    sessionsTotal: MOST,
-    connectionsTotal: 2 * MOST,
-    connectionsPerAddress: 2 * MOST,
-    streamsPerBackend: streamsUpstream(),
-  };
+  const limits = limitsFor(MOST, streamsUpstream());
   return overHttpWith({ limits }, { targets: ['legacy'], nodeArgs: collectingOnSignal() });
 }
 
