@@ -1,5 +1,4 @@
 /** Makes what outlives a generation. Each of these takes backends and rules from the generation of the moment. */
-import { randomBytes } from 'node:crypto';
 import { PendingCalls } from '../bridge/pending-calls.ts';
 import { Cursors } from '../catalog/cursors.ts';
 import { ListCache } from '../catalog/list-cache.ts';
@@ -8,7 +7,6 @@ import { Lists } from '../catalog/lists.ts';
 import { NameResolver, type UnknownName } from '../catalog/name-resolver.ts';
 import { outdating } from '../catalog/readers.ts';
 import type { Config } from '../config/config.ts';
-import { RandomIds } from '../exchange/random-ids.ts';
 import { ToolHeaders } from '../exchange/tool-headers.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import type { Counters } from '../observe/counters.ts';
@@ -25,13 +23,15 @@ import { Sessions } from '../session/sessions.ts';
 import { MemoryBus, MemoryLease } from '../store/memory.ts';
 import { createSeal } from '../store/seal.ts';
 import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
+import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 import { digest } from './digest.ts';
 
-/** 192 random bits, in characters that are allowed in a header. */
-const ids = new RandomIds(32, (bytes) => randomBytes(bytes).toString('base64url'));
-export const newId = () => ids.next();
+const ids = new Ids();
+const halfId = () => ids.next().slice(1, -1);
+/** 192 random bits, in characters that are allowed in a header: two ids, because those are drawn many at a time. */
+export const newId = () => `${halfId()}${halfId()}`;
 
 type Given = Pick<
   SharedServices,

@@ -5,7 +5,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CallRequest } from '../exchange/call.ts';
-import { RandomIds } from '../exchange/random-ids.ts';
 import { forUpstream } from '../wire/capabilities.ts';
 import { concat, notificationBytes, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
 import type { ObjectSpan, Request } from '../wire/message.ts';
@@ -13,8 +12,13 @@ import { type Revision, revisions } from '../wire/revisions.ts';
 import { member } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
-/** 96 random bits. */
-const drawn = new RandomIds(16, (bytes) => randomBytes(bytes).toString('base64url'));
+/** Base64url: 6 bits a character, 96 bits in all. Some servers accept only letters, digits, `-` and `_`. */
+const LENGTH = 16;
+/** Ids drawn at once: asking the system for random bytes is the expensive part. */
+const DRAWN = 64;
+
+let drawn = '';
+let used = 0;
 
 /**
  * Ids of our requests to backends, which also serve as our progress tokens. Each is random: several callers, and
@@ -25,7 +29,13 @@ const drawn = new RandomIds(16, (bytes) => randomBytes(bytes).toString('base64ur
 export class Ids {
   /** The JSON token of a new id. */
   next(): string {
-    return `"${drawn.next()}"`;
+    if (used === drawn.length) {
+      drawn = randomBytes((DRAWN * LENGTH * 6) / 8).toString('base64url');
+      used = 0;
+    }
+    const id = drawn.slice(used, used + LENGTH);
+    used += LENGTH;
+    return `"${id}"`;
   }
 }
 
@@ -115,7 +125,7 @@ function addModern(
 ): void {
   parts.push(versionMembers.get(revision) ?? '');
   if (info !== undefined) parts.push(infoKey, info);
-  parts.push(capabilitiesKey, capabilitiesText(raw));
+  parts.push(capabilitiesKey, declaredFor.get(raw) ?? capabilitiesText(raw));
   if (logLevel !== undefined) parts.push(`,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`);
   if (token !== undefined) parts.push(`,"progressToken":${token}`);
   parts.push('}');

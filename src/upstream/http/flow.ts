@@ -44,18 +44,18 @@ export class EventFlow implements ThrottledPipe<SseEvent | Failure> {
   readonly #where: string;
   readonly #listener: FlowListener;
   readonly #throttle: Throttle<SseEvent | Failure>;
-  #reader: SseReader;
+  /** Of the current connection. Set by `opened`, before anything is read. */
+  #reader!: SseReader;
   #controller: Dispatcher.DispatchController | undefined;
   #seen: Set<string> | undefined;
   #isReplay = false;
 
   /** `where`: the name of the stream in the log. */
   constructor(context: FlowContext, where: string, listener: FlowListener) {
-    const { limits, flood, clock } = context;
+    const { flood, clock } = context;
     this.#context = context;
     this.#where = where;
     this.#listener = listener;
-    this.#reader = new SseReader({ eventBytes: limits.resultBytes });
     this.#throttle = new Throttle(flood, clock, this);
   }
 
