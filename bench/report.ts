@@ -55,7 +55,7 @@ function idleTable(rows: readonly IdleRow[]): string {
   ];
   const head = ['', 'backend', 'sessions', 'KB each', 'KB each, first third', 'RSS MB with all', 'streams upstream'];
   const note =
-    'Memory that one more session costs, after a garbage collection: the growth over the last two thirds of the sessions. The first third also pays for what V8 takes once, above all the growth of its new space to 33 MB. `pass-through` holds two bare streams for a session.';
+    'Memory that one more session costs, after a garbage collection: the growth over the last two thirds of the sessions. The first third also pays for what V8 takes once, above all a larger new space. `pass-through` holds two bare streams for a session.';
   return `### Idle legacy sessions, each with an open GET stream\n\`idle\`. ${note}\n\n${table(head, rows.map(cells))}`;
 }
 
