@@ -3,7 +3,7 @@
  * full or gone, records are lost: they are counted, and a line with their number is written as soon as possible.
  */
 import type { Audit, AuditedPrincipal, AuditRecord } from './audit.ts';
-import { auditLine } from './audit-line.ts';
+import { addAuditLine } from './audit-line.ts';
 import { LineBuffer } from './line-buffer.ts';
 
 /** The final destination of lines. `write` rejects if the lines were not written. */
@@ -35,7 +35,8 @@ export class AuditWriter implements Audit {
   readonly #options: AuditWriterOptions;
   readonly #queueBytes: number;
   readonly #room: AuditRoom;
-  #waiting: WaitingRecord[] = [];
+  #waiting: WaitingRecords[] = [];
+  #waitingCount = 0;
   readonly #lines = new LineBuffer(GATHER_BYTES);
   #bytes = 0;
   /** Reserved, and not written yet. */
@@ -57,16 +58,19 @@ export class AuditWriter implements Audit {
   }
 
   write(record: AuditRecord, reserved = false): void {
-    const line = auditLine(record);
+    const before = this.#lines.size;
+    addAuditLine(this.#lines, record);
+    const bytes = this.#lines.size - before;
     if (reserved) this.#reserved = Math.max(0, this.#reserved - RESERVED_BYTES);
-    // Close enough: non-ASCII characters are rare in a record.
-    const bytes = line.length;
     if (this.#closed || !(reserved || this.#room.admits(record, bytes, this.#taken, this.#waiting))) {
+      this.#lines.cut(before);
       this.#lose(1, 'full');
       return;
     }
-    this.#lines.add(line);
-    this.#waiting.push({ bytes, principal: record.principal });
+    const last = this.#waiting.at(-1);
+    if (last?.principal === record.principal) last.bytes += bytes;
+    else this.#waiting.push({ bytes, principal: record.principal });
+    this.#waitingCount += 1;
     this.#bytes += bytes;
     this.#writing ??= this.#drain();
     if (this.#bytes >= GATHER_BYTES) this.#hurry();
@@ -104,10 +108,11 @@ export class AuditWriter implements Audit {
     });
     await Promise.race([this.#finish(), late]);
     stop();
-    const left = this.#inFlight + this.#waiting.length;
+    const left = this.#inFlight + this.#waitingCount;
     this.#inFlight = 0;
+    this.#waitingCount = 0;
     this.#waiting = [];
-    this.#lines.take();
+    this.#lines.cut(0);
     this.#lose(left, 'full');
   }
 
@@ -117,11 +122,12 @@ export class AuditWriter implements Audit {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waitingCount > 0) {
       await this.#gathered();
-      this.#inFlight = this.#waiting.length;
+      this.#inFlight = this.#waitingCount;
       const lines = this.#lines.take();
       const told = this.#unwritten;
+      this.#waitingCount = 0;
       this.#waiting = [];
       this.#bytes = 0;
       this.#room.empty();
@@ -165,8 +171,9 @@ const SHARED_PART = 1 / 2;
 const PRINCIPAL_PART = 1 / 8;
 const DENIED_PART = 3 / 4;
 
-interface WaitingRecord {
-  readonly bytes: number;
+/** Consecutive records of one principal: an object for each record would outlive many garbage collections. */
+interface WaitingRecords {
+  bytes: number;
   readonly principal: AuditedPrincipal;
 }
 
@@ -189,7 +196,7 @@ class AuditRoom {
     { decision, principal }: Pick<AuditRecord, 'decision' | 'principal'>,
     bytes: number,
     taken: number,
-    waiting: readonly WaitingRecord[],
+    waiting: readonly WaitingRecords[],
   ): boolean {
     const total = taken + bytes;
     if (total <= this.#queueBytes * SHARED_PART) return true;
@@ -206,7 +213,7 @@ class AuditRoom {
     this.#own = undefined;
   }
 
-  #counted(waiting: readonly WaitingRecord[]): Map<string, number> {
+  #counted(waiting: readonly WaitingRecords[]): Map<string, number> {
     if (this.#own !== undefined) return this.#own;
     this.#own = new Map();
     for (const { bytes, principal } of waiting) {

@@ -5,16 +5,23 @@ import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type AuditRecord, auditedPrincipal } from '../../src/observe/audit.ts';
-import { auditLine } from '../../src/observe/audit-line.ts';
+import { addAuditLine } from '../../src/observe/audit-line.ts';
 import { recordArguments, usualSecrets } from '../../src/observe/audit-redact.ts';
 import { auditSink, RotatingFile } from '../../src/observe/audit-sinks.ts';
 import { type AuditSink, AuditWriter } from '../../src/observe/audit-writer.ts';
+import { LineBuffer } from '../../src/observe/line-buffer.ts';
 import { token } from '../policy/setup.ts';
 
 const record = (name: string): AuditRecord => ({
   ...{ time: '2026-01-01T00:00:00.000Z', decision: 'allow', rules: ['a'], generation: 1, principal: { kind: 'local' } },
   ...{ endpoint: '/mcp', action: 'call', name },
 });
+
+function auditLine(given: AuditRecord): string {
+  const lines = new LineBuffer(64);
+  addAuditLine(lines, given);
+  return lines.take();
+}
 
 /** A sink that takes lines when the test says so. */
 function heldSink() {
@@ -130,7 +137,12 @@ describe('records', () => {
       backend: maybe(text),
       action: maybe(text),
       name: maybe(text),
-      durationMs: maybe(fc.nat()),
+      durationMs: maybe(
+        fc.oneof(
+          fc.nat(),
+          fc.nat().map((micros) => micros / 1_000),
+        ),
+      ),
       outcome: fc.constantFrom('result' as const, 'error' as const),
       traceId: maybe(text),
       arguments: maybe(fc.jsonValue()),

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LineBuffer } from '../../src/observe/line-buffer.ts';
 
@@ -7,4 +8,33 @@ test('lines are returned in order and whole, whatever they need of space', () =>
     for (const line of lines) buffer.add(line);
     expect(buffer.take()).toBe(lines.join(''));
   }
+});
+
+test('strings and numbers are added as JSON has them', () => {
+  const buffer = new LineBuffer(16);
+  const text = fc.oneof(fc.string({ maxLength: 600 }), fc.string({ unit: 'binary', maxLength: 600 }));
+  const number = fc.oneof(
+    ...[fc.nat(), fc.nat().map((micros) => micros / 1_000), fc.double({ noNaN: true, noDefaultInfinity: true })],
+    fc.constantFrom(0, -0, 0.001, 0.01, 0.1, 10.05, 999.999, 1_073_741.823, 1_073_741.824, 1e21, -1),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.oneof(text, number)), (values) => {
+      for (const value of values) {
+        if (typeof value === 'string') buffer.addString(value);
+        else buffer.addNumber(value);
+        buffer.add('\n');
+      }
+      expect(buffer.take()).toBe(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
+    }),
+  );
+});
+
+test('what is cut was never added', () => {
+  const buffer = new LineBuffer(4);
+  buffer.add('first');
+  const { size } = buffer;
+  buffer.add('second, which needs more space');
+  buffer.cut(size);
+  buffer.add(', third');
+  expect(buffer.take()).toBe('first, third');
 });
