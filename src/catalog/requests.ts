@@ -12,29 +12,25 @@ import { asBuffer, member, stringAt, textMember } from '../wire/values.ts';
 export interface NamedTarget {
   readonly kind: 'tool' | 'prompt' | 'resource';
   readonly text: string;
-  /** The span of the JSON string within the message. */
+  /** The JSON string within the message. */
   readonly span: Span;
 }
 
 /** Undefined if the method has no target that an endpoint renames, or the message does not name it. */
 export function targetOf({ bytes, params }: Request | Notification, row: MethodRow): NamedTarget | undefined {
-  const named = (kind: NamedTarget['kind'], at: Member | undefined): NamedTarget | undefined => {
-    const text = at && stringAt(bytes, at);
-    return at === undefined || text === undefined ? undefined : { kind, text, span: { start: at.start, end: at.end } };
-  };
   switch (row.name) {
     case 'name':
-      return named(row.capability === 'prompts' ? 'prompt' : 'tool', member(params, 'name'));
+      return namedAt(bytes, row.capability === 'prompts' ? 'prompt' : 'tool', member(params, 'name'));
     case 'uri':
-      return named('resource', member(params, 'uri'));
+      return namedAt(bytes, 'resource', member(params, 'uri'));
     case 'ref': {
       const at = member(params, 'ref');
       const ref = at && membersAt(bytes, at);
       switch (textMember(bytes, ref, 'type')) {
         case 'ref/prompt':
-          return named('prompt', member(ref, 'name'));
+          return namedAt(bytes, 'prompt', member(ref, 'name'));
         case 'ref/resource':
-          return named('resource', member(ref, 'uri'));
+          return namedAt(bytes, 'resource', member(ref, 'uri'));
         default:
           return undefined;
       }
@@ -42,6 +38,11 @@ export function targetOf({ bytes, params }: Request | Notification, row: MethodR
     default:
       return undefined;
   }
+}
+
+function namedAt(bytes: Uint8Array, kind: NamedTarget['kind'], span: Span | undefined): NamedTarget | undefined {
+  const text = span && stringAt(bytes, span);
+  return span === undefined || text === undefined ? undefined : { kind, text, span };
 }
 
 /**

@@ -6,6 +6,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { compileGlob } from '../policy/glob.ts';
 import { type Condition, type FactName, factNames } from '../policy/rules.ts';
+import { type Closure, closureOf } from './policy-closures.ts';
 import { argsOf, argumentsReadBy, isNode, needsOf } from './policy-reads.ts';
 import { comparingStrictly, withStrictComparisons } from './policy-types.ts';
 
@@ -80,17 +81,21 @@ export function compileCondition(text: string): Condition | NoCondition {
     const judged = isOfTexts ? expression : strict().parse(withStrictComparisons(text, expression.ast));
     const strictly = judged.check();
     if (!strictly.valid) return { problem: summaryOf(strictly.error), expected };
+    const byLibrary: Closure = (facts) => {
+      const read = new Map<string, unknown>();
+      for (const name of reads) read.set(name, facts.fact(name));
+      const value: unknown = judged(read);
+      return typeof value === 'boolean' ? value : undefined;
+    };
+    const evaluate = closureOf(expression.ast) ?? byLibrary;
     return {
       text,
       reads,
       needs: needsOf(expression.ast),
       arguments: argumentsReadBy(expression.ast),
-      evaluate: (fact) => {
+      evaluate: (facts) => {
         try {
-          const facts = new Map<string, unknown>();
-          for (const name of reads) facts.set(name, fact(name));
-          const value: unknown = judged(facts);
-          return typeof value === 'boolean' ? value : undefined;
+          return evaluate(facts);
         } catch {
           return undefined;
         }

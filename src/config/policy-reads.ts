@@ -1,13 +1,6 @@
 /** What an expression reads of `arguments`, and what it requires to be true. */
 import type { ASTNode } from '@marcbachmann/cel-js';
-import {
-  type ArgumentPath,
-  type ArgumentsRead,
-  type FactName,
-  factNames,
-  type Need,
-  needMembers,
-} from '../policy/rules.ts';
+import { type ArgumentPath, type ArgumentsRead, type Need, needMembers, textFacts } from '../policy/rules.ts';
 
 type Steps = ArgumentPath['steps'];
 
@@ -93,6 +86,3 @@ function needIn(what: ASTNode, other: ASTNode): Need | undefined {
   if (!isNode(of) || of.op !== 'id' || of.args !== 'principal' || member === undefined) return undefined;
   return { fact: 'principal', member, value };
 }
-
-const structured: readonly FactName[] = ['principal', 'arguments', 'annotations'];
-const textFacts = factNames.filter((name): name is Exclude<Need['fact'], 'principal'> => !structured.includes(name));

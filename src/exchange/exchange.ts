@@ -33,6 +33,11 @@ export interface ExchangeObserver {
   ended(ending: MessageEnding): void;
 }
 
+/** Is told once that what it watches is over. */
+export interface Watcher {
+  over?(ending: Ending): void;
+}
+
 export class Exchange implements ListMember<Exchange> {
   readonly request: Request;
   readonly row: MethodRow;
@@ -49,7 +54,7 @@ export class Exchange implements ListMember<Exchange> {
   readonly #onSettled: (exchange: Exchange) => void;
   #call: Call | undefined;
   #settled = false;
-  #watcher: ((ending: Ending) => void) | undefined;
+  #watcher: Watcher | undefined;
   #begun = false;
   #over: ((ending: Ending) => void) | undefined;
   /** Set for `subscriptions/listen` only. */
@@ -74,9 +79,10 @@ export class Exchange implements ListMember<Exchange> {
   }
 
   /** Replaces the watcher, which is called once when the exchange ends; at once where it has ended. */
-  watch(watcher: ((ending: Ending) => void) | undefined): void {
-    if (this.#settled) watcher?.({ outcome: 'cancelled' });
-    else this.#watcher = watcher;
+  watch(watcher: Watcher | undefined): void {
+    if (this.#settled) watcher?.over?.({ outcome: 'cancelled' });
+    // A watcher that hears of nothing is none: how the exchange ended need not be found out.
+    else this.#watcher = watcher?.over === undefined ? undefined : watcher;
   }
 
   /**
@@ -199,7 +205,7 @@ export class Exchange implements ListMember<Exchange> {
     if (this.#over === undefined && this.#watcher === undefined) return;
     const ending = endingOf(settlement, outcome);
     this.#over?.(ending);
-    this.#watcher?.(ending);
+    this.#watcher?.over?.(ending);
   }
 
   /** The client no longer wants the response: the backend is told, and nothing is sent downstream. */

@@ -8,7 +8,7 @@ import type { Reader } from '../catalog/list-reader.ts';
 import { isMerged, type NameResolver } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Ending } from '../exchange/exchange.ts';
-import type { AuditParts } from '../policy/audit-trail.ts';
+import type { AuditParts } from '../policy/audit-parts.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';

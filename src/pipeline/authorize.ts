@@ -43,21 +43,32 @@ export function authorize(services: StageServices, context: RequestContext): voi
 }
 
 function authorizeTarget(services: StageServices, context: RequestContext): void | Promise<void> {
-  const denied = (error: unknown): never => {
-    // Each round of a modern client is authorized on its own. A denial ends the pending call that the round belongs to.
-    if (error instanceof Denied && error.reason !== 'rate_limited') endPending(services.shared, context);
-    throw error;
-  };
   try {
     const authorization = authorizeIn(context, services, context);
-    if (authorization instanceof Promise)
-      return authorization.then((granted) => {
-        context.authorization = granted;
-      }, denied);
+    if (authorization instanceof Promise) return authorizeLater(services, context, authorization);
     context.authorization = authorization;
   } catch (error) {
-    denied(error);
+    endDenied(services, context, error);
+    throw error;
   }
+}
+
+async function authorizeLater(
+  services: StageServices,
+  context: RequestContext,
+  authorization: Promise<Authorization>,
+): Promise<void> {
+  try {
+    context.authorization = await authorization;
+  } catch (error) {
+    endDenied(services, context, error);
+    throw error;
+  }
+}
+
+/** Each round of a modern client is authorized on its own. A denial ends the pending call that the round belongs to. */
+function endDenied({ shared }: StageServices, context: RequestContext, error: unknown): void {
+  if (error instanceof Denied && error.reason !== 'rate_limited') endPending(shared, context);
 }
 
 /** Authorizes a later round of the same call, by the rules of that moment. */
@@ -73,28 +84,39 @@ export function authorizeAgain(
 }
 
 function authorizeIn(
-  { authorizer, endpoint }: InGeneration,
+  inGeneration: InGeneration,
   services: StageServices,
   context: RequestContext,
 ): Authorization | Promise<Authorization> {
+  const { authorizer, endpoint } = inGeneration;
   const { row, request, resolved } = context;
-  const { backend } = resolved;
-  const { nameResolver, lists } = services.shared;
   if (authorizer.isFree(endpoint)) return authorizer.free(context);
   const named = namedThing(row, request);
   const own = resolved.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { kind: named.kind, name: own }
-      : nameResolver.thing(endpoint, named.kind, originOf(resolved, own), readerOf(services, context));
-  const ask = (found: Thing | undefined): Authorization | Promise<Authorization> => {
-    const asked = asAuthorizationRequest(context, row, backend, found, endpoint);
-    if (found === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
-    return annotationsOf(lists, backend, own, readerOf(services, context)).then((annotations) =>
-      authorizer.ask({ ...asked, annotations: () => annotations }),
-    );
-  };
-  return thing instanceof Promise ? thing.then(ask) : ask(thing);
+      : services.shared.nameResolver.thing(endpoint, named.kind, originOf(resolved, own), readerOf(services, context));
+  return thing instanceof Promise
+    ? thing.then((found) => ask(inGeneration, services, context, own, found))
+    : ask(inGeneration, services, context, own, thing);
+}
+
+/** `own` is the backend's own name for the thing. */
+function ask(
+  { authorizer, endpoint }: InGeneration,
+  services: StageServices,
+  context: RequestContext,
+  own: string,
+  thing: Thing | undefined,
+): Authorization | Promise<Authorization> {
+  const { row, resolved } = context;
+  const { backend } = resolved;
+  const asked = asAuthorizationRequest(context, row, backend, thing, endpoint);
+  if (thing === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
+  return annotationsOf(services.shared.lists, backend, own, readerOf(services, context)).then((annotations) =>
+    authorizer.ask({ ...asked, annotations: () => annotations }),
+  );
 }
 
 /** The first of a tool's names is the encoded one. */

@@ -29,7 +29,7 @@ export async function initialize(services: StageServices, context: RequestContex
   const client = via.length > 0 ? { ...known, via } : known;
   context.row = row;
   context.client = client;
-  const { permit, over } = authorizeForAll(context, row, client.revision, request);
+  const authorization = authorizeForAll(context, row, client.revision, request);
 
   const { currentGeneration, sessions } = shared;
   const id = shared.newId();
@@ -42,14 +42,14 @@ export async function initialize(services: StageServices, context: RequestContex
   try {
     sessions.reserve(principal);
   } catch (error) {
-    over?.({ outcome });
+    authorization.over?.({ outcome });
     throw error;
   }
   shared.work.begin();
   const answered = connection && holdBack(connection);
   let added = false;
   try {
-    const discovery = await sessionUpstreams.open(session, permit);
+    const discovery = await sessionUpstreams.open(session, authorization.permit);
     outcome = 'result';
     // The client disconnected while the session was being opened, when there was no session to end yet.
     if (connection?.closed === true) {
@@ -73,7 +73,7 @@ export async function initialize(services: StageServices, context: RequestContex
     if (!added) sessions.giveUp(principal);
     shared.work.end();
     answered?.();
-    over?.({ outcome });
+    authorization.over?.({ outcome });
   }
 }
 

@@ -68,7 +68,7 @@ export class ModernListens {
       authorization,
       opened: ({ principal, endpoint, connection, exchange }) => {
         // From here on the exchange ends what was allowed, also where a later stage fails.
-        exchange.watch(authorization?.over);
+        exchange.watch(authorization);
         stopWatching = this.#shared.credentialExpiry.hold(principal, () => exchange.abort(outlived(principal)));
         const backend = isMerged(endpoint) ? undefined : endpoint.backends[0];
         const place = this.#shared.currentGeneration.place(endpoint);

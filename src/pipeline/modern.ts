@@ -54,7 +54,7 @@ export class ModernFront {
     const { endpoint, principal, authorizer, row, request, reply, client } = context;
     const { shared } = this.#pipeline;
     const { upstreams, work } = shared;
-    const { over } = authorizeForAll(context, row, client.revision, request);
+    const authorization = authorizeForAll(context, row, client.revision, request);
     work.begin();
     const all = () => discoverAll(shared, endpoint, principal);
     const finding = isMerged(endpoint)
@@ -74,7 +74,7 @@ export class ModernFront {
       reply.respond(resultBytes(request.id.raw, discoverResult(endpoint.profile, discovery)));
     } finally {
       work.end();
-      over?.({ outcome });
+      authorization.over?.({ outcome });
     }
   }
 }

@@ -111,7 +111,7 @@ export class Pipeline implements StageServices {
   #call(context: RequestContext): void | Promise<void> {
     const { exchange, authorization, row, session, target, request, client, paramHeaders } = context;
     // A listen is watched from its opening on.
-    if (context.listen?.authorization === undefined) exchange.watch(authorization.over);
+    if (context.listen?.authorization === undefined) exchange.watch(authorization);
     if (exchange.settled) return;
     context.call = {
       row,

@@ -13,7 +13,7 @@ import {
 } from '../observe/audit.ts';
 import { type Recorded, recordArguments } from '../observe/audit-redact.ts';
 import { methodRow } from '../wire/methods.ts';
-import { type AuthorizationRequest, argumentsIn, traceOf } from './authorization-request.ts';
+import { type AuthorizationRequest, argumentsOf, traceOf } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
 
 /** A message that was refused before its operation and backend were known. */
@@ -24,8 +24,8 @@ export interface DecisionTrail {
   /** False where the request cannot be recorded, and must be refused for that. */
   reserve(): boolean;
   denied(request: AuthorizationRequest, ruling: Ruling, reason: string): void;
-  /** Called after `reserve`. Returns a function to call when the request has ended. */
-  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void;
+  /** Called after `reserve`. Returns the record that waits for the end of the request, if it is to be told. */
+  allowed(request: AuthorizationRequest, ruling: Ruling): OpenRecord | undefined;
 }
 
 export interface EarlyRefusal
@@ -35,7 +35,7 @@ export interface EarlyRefusal
   readonly principal?: Principal | undefined;
 }
 
-interface Started {
+export interface Started {
   readonly began: number;
   readonly time: number;
 }
@@ -91,9 +91,9 @@ export class AuditTrail implements DecisionTrail {
     return !isDemanded || audit.reserve?.() !== false;
   }
 
-  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
-    const started = this.start();
-    return ({ outcome, reason }) => this.end(request, ruling, started, { decision: 'allow', reason, outcome }, true);
+  allowed(request: AuthorizationRequest, ruling: Ruling): OpenRecord {
+    const { clock, timeOfDay } = this.#options;
+    return new OpenRecord(this, request, ruling, clock.now(), timeOfDay());
   }
 
   /** When a request began. */
@@ -118,7 +118,6 @@ export class AuditTrail implements DecisionTrail {
     const { isDemanded, audit } = this.#options;
     const { message, thing, backend } = request;
     const { parts } = end;
-    const given = this.#options.arguments && argumentsIn(request);
     const record: AuditRecord = {
       time: this.#written(time),
       decision: end.decision,
@@ -140,7 +139,7 @@ export class AuditTrail implements DecisionTrail {
       durationMs,
       outcome: end.outcome,
       traceId: traceOf(message),
-      arguments: given && this.#recorded(thing?.name, given),
+      arguments: this.#options.arguments && this.#recorded(thing?.name, () => argumentsOf(request)),
     };
     audit.write(record, isDemanded && reserved);
   }
@@ -163,95 +162,29 @@ export class AuditTrail implements DecisionTrail {
   }
 }
 
-type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome'> & {
+/** The record of a request that is allowed and has not ended. */
+export class OpenRecord implements Started {
+  readonly began: number;
+  readonly time: number;
+  readonly #records: AuditTrail;
+  readonly #request: AuthorizationRequest;
+  readonly #ruling: Ruling;
+
+  constructor(records: AuditTrail, request: AuthorizationRequest, ruling: Ruling, began: number, time: number) {
+    this.#records = records;
+    this.#request = request;
+    this.#ruling = ruling;
+    this.began = began;
+    this.time = time;
+  }
+
+  /** Must be called once. */
+  end({ outcome, reason }: Ending): void {
+    this.#records.end(this.#request, this.#ruling, this, { decision: 'allow', reason, outcome }, true);
+  }
+}
+
+/** How a request ended, or was denied. */
+export type Ended = Pick<AuditRecord, 'decision' | 'reason' | 'outcome'> & {
   readonly parts?: RecordedParts;
 };
-
-/** A record has to stay small, so it names only the first parts and rules. */
-const NAMES = 16;
-const RULES = 32;
-
-const nothing = (): void => undefined;
-
-/**
- * The decisions about the parts of one request, as one record: what was allowed, what was denied, and some of the
- * names.
- */
-export class AuditParts implements DecisionTrail {
-  readonly #records: AuditTrail;
-  readonly #started: ReturnType<AuditTrail['start']>;
-  readonly #allowed: string[] = [];
-  readonly #denied: string[] = [];
-  #allowedCount = 0;
-  #deniedCount = 0;
-  readonly #rules = new Set<string>();
-  readonly #wouldDeny = new Set<string>();
-  readonly #wouldAllow = new Set<string>();
-  /** The backend that all parts are for; empty where there are several. */
-  #backend: string | undefined;
-  #generation = 0;
-  #reserved: boolean | undefined;
-
-  constructor(records: AuditTrail) {
-    this.#records = records;
-    this.#started = records.start();
-  }
-
-  /** One reservation for all parts. */
-  reserve(): boolean {
-    this.#reserved ??= this.#records.reserve();
-    return this.#reserved;
-  }
-
-  allowed(request: AuthorizationRequest, ruling: Ruling): (ending: Ending) => void {
-    this.#note(request, ruling);
-    this.#allowedCount += 1;
-    if (this.#allowed.length < NAMES) this.#allowed.push(nameOf(request));
-    return nothing;
-  }
-
-  denied(request: AuthorizationRequest, ruling: Ruling): void {
-    this.#note(request, ruling);
-    this.#deniedCount += 1;
-    if (this.#denied.length < NAMES) this.#denied.push(nameOf(request));
-  }
-
-  /** Writes the record. Must be called once. */
-  end(request: Omit<AuthorizationRequest, 'backend'>, decision: 'allow' | 'deny', ending: Ending): void {
-    if (this.#allowedCount + this.#deniedCount === 0) return;
-    const whole = { ...request, backend: this.#backend ?? '', thing: undefined };
-    const wouldDeny = listOf(this.#wouldDeny);
-    const wouldAllow = listOf(this.#wouldAllow);
-    const ruling: Ruling = {
-      generation: this.#generation,
-      rules: listOf(this.#rules) ?? [],
-      ...(wouldDeny && { wouldDeny }),
-      ...(wouldAllow && { wouldAllow }),
-    };
-    const parts: RecordedParts = {
-      ...(this.#allowedCount > 0 && { names: this.#allowed }),
-      ...(this.#allowedCount > NAMES && { nameCount: this.#allowedCount }),
-      ...(this.#deniedCount > 0 && { deniedNames: this.#denied, deniedCount: this.#deniedCount }),
-    };
-    const outcome = decision === 'deny' ? 'denied' : ending.outcome;
-    const end: Ended = { decision, reason: ending.reason, outcome, parts };
-    this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
-  }
-
-  #note({ backend }: AuthorizationRequest, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
-    this.#generation = generation;
-    this.#backend = this.#backend === undefined || this.#backend === backend ? backend : '';
-    for (const rule of rules) this.#rules.add(rule);
-    for (const rule of wouldDeny) this.#wouldDeny.add(rule);
-    for (const rule of wouldAllow) this.#wouldAllow.add(rule);
-  }
-}
-
-/** A list change has no name: the method that reads the list stands for it. */
-function nameOf({ thing, row }: AuthorizationRequest): string {
-  return thing?.name ?? row.method;
-}
-
-function listOf(rules: ReadonlySet<string>): readonly string[] | undefined {
-  return rules.size === 0 ? undefined : [...rules].slice(0, RULES);
-}

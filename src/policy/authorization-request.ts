@@ -7,9 +7,11 @@ import type { Principal } from '../identity/principal.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { hasMoreThan, member, textMember, valueAt } from '../wire/values.ts';
+import type { OpenRecord } from './audit-trail.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { Permit } from './permit.ts';
 import type { Operation, PolicyQuestion, Thing } from './question.ts';
+import type { Admission } from './rates.ts';
 
 export interface AuthorizationRequest {
   /**
@@ -33,22 +35,65 @@ export interface Authorization {
   /** The authorizer that allowed the request. It also decides what is shown of the response. */
   readonly authorizer: Authorizer;
   /** Must be called once, when what was allowed is over. Absent where nothing depends on that. */
-  readonly over?: ((ending: Ending) => void) | undefined;
+  over?(ending: Ending): void;
 }
 
-export function policyQuestionOf(request: AuthorizationRequest): PolicyQuestion {
-  const { principal, endpoint, row, backend, thing, annotations } = request;
-  return { principal, row, endpoint: endpoint.path, backend, thing, annotations, arguments: argumentsIn(request) };
+/** What was allowed until it is over: its place in the rates, and its record. */
+export class WatchedAuthorization implements Authorization {
+  readonly permit: Permit;
+  readonly authorizer: Authorizer;
+  readonly #admission: Admission | undefined;
+  readonly #record: OpenRecord | undefined;
+
+  constructor(
+    permit: Permit,
+    authorizer: Authorizer,
+    admission: Admission | undefined,
+    record: OpenRecord | undefined,
+  ) {
+    this.permit = permit;
+    this.authorizer = authorizer;
+    this.#admission = admission;
+    this.#record = record;
+  }
+
+  over(ending: Ending): void {
+    this.#admission?.release();
+    this.#record?.end(ending);
+  }
 }
 
-/** Returns a function that reads the arguments, where there can be any. */
-export function argumentsIn({ message, arguments: own }: AuthorizationRequest): (() => unknown) | undefined {
-  return own ?? (message?.kind === 'request' ? () => argumentsOf(message) : undefined);
+/** The question that a request puts to the rules. */
+export class RequestQuestion implements PolicyQuestion {
+  readonly principal: Principal;
+  readonly row: Operation;
+  readonly endpoint: string;
+  readonly backend: string;
+  readonly thing: Thing | undefined;
+  readonly annotations: (() => unknown) | undefined;
+  readonly #request: AuthorizationRequest;
+
+  constructor(request: AuthorizationRequest) {
+    this.principal = request.principal;
+    this.row = request.row;
+    this.endpoint = request.endpoint.path;
+    this.backend = request.backend;
+    this.thing = request.thing;
+    this.annotations = request.annotations;
+    this.#request = request;
+  }
+
+  arguments(): unknown {
+    return argumentsOf(this.#request);
+  }
 }
 
-function argumentsOf({ bytes, params }: Request): unknown {
-  const span = member(params, 'arguments');
-  return span && judgedAt(bytes, span);
+/** Undefined where there are none. */
+export function argumentsOf({ message, arguments: own }: AuthorizationRequest): unknown {
+  if (own !== undefined) return own();
+  if (message?.kind !== 'request') return undefined;
+  const span = member(message.params, 'arguments');
+  return span && judgedAt(message.bytes, span);
 }
 
 /**

@@ -11,8 +11,14 @@ import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
-import { AuditParts, type AuditTrail, type DecisionTrail, type EarlyRefusal, type Unasked } from './audit-trail.ts';
-import { type Authorization, type AuthorizationRequest, policyQuestionOf } from './authorization-request.ts';
+import { AuditParts } from './audit-parts.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, Unasked } from './audit-trail.ts';
+import {
+  type Authorization,
+  type AuthorizationRequest,
+  RequestQuestion,
+  WatchedAuthorization,
+} from './authorization-request.ts';
 import { mint } from './mint.ts';
 import type { Permit } from './permit.ts';
 import { decide, type Policy } from './policy.ts';
@@ -83,7 +89,7 @@ export class Authorizer {
       if (hard !== undefined)
         throw this.#refused(records, request, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
-    const question = policyQuestionOf(request);
+    const question = new RequestQuestion(request);
     const verdict = decide(question, this.generation, policy);
     if (verdict instanceof Denial) {
       this.#refused(records, request, verdict.ruling, verdict.failure);
@@ -96,16 +102,9 @@ export class Authorizer {
       admission?.release();
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
-    const recorded = records?.allowed(request, ruling);
-    if (admission === undefined) return { permit: verdict, authorizer: this, over: recorded };
-    return {
-      permit: verdict,
-      authorizer: this,
-      over: (ending) => {
-        admission.release();
-        recorded?.(ending);
-      },
-    };
+    const record = records?.allowed(request, ruling);
+    if (admission === undefined && record === undefined) return { permit: verdict, authorizer: this };
+    return new WatchedAuthorization(verdict, this, admission, record);
   }
 
   /** For a request that is decided part by part and recorded once. */
@@ -133,7 +132,7 @@ export class Authorizer {
 
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */
   may(request: AuthorizationRequest): Permit | undefined {
-    const verdict = decide(policyQuestionOf(request), this.generation, this.#parts.policy);
+    const verdict = decide(new RequestQuestion(request), this.generation, this.#parts.policy);
     return verdict instanceof Denial ? undefined : verdict;
   }
 
@@ -162,13 +161,13 @@ export class Authorizer {
       (kind !== undefined && profile !== undefined ? denyAsk(profile, kind) : undefined) ??
       (kind === 'elicitation' ? hardDenial(endpoint.profile, { form: 'elicitation', params }) : undefined);
     if (hard !== undefined) return this.#refused(records, request, this.#unruled(), hard);
-    const verdict = decide(policyQuestionOf(request), this.generation, policy);
+    const verdict = decide(new RequestQuestion(request), this.generation, policy);
     if (verdict instanceof Denial) {
       return this.#refused(records, request, verdict.ruling, verdict.failure);
     }
     const ruling = verdict.ruling ?? this.#unruled();
     if (records?.reserve() === false) return this.#refused(records, request, ruling, new Failure('audit_unavailable'));
-    records?.allowed(request, ruling)({ outcome: 'asked' });
+    records?.allowed(request, ruling).end({ outcome: 'asked' });
     return undefined;
   }
 

@@ -47,6 +47,44 @@ export function bounded(value: unknown): unknown {
   return copy(value, 0);
 }
 
+/**
+ * What `bounded` has at the path, if it is a text, a boolean or null; else undefined. `values` are bounded, or small:
+ * see `isSmall`.
+ */
+export function scalarAt(values: unknown, steps: readonly string[]): unknown {
+  let value = values;
+  for (const step of steps) {
+    if (value === tooLarge) return undefined;
+    if (value instanceof Map) value = value.get(step);
+    else if (isObject(value) && Object.keys(value).length <= ENTRIES)
+      value = Object.hasOwn(value, step) ? value[step] : undefined;
+    else return undefined;
+  }
+  if (typeof value === 'string') return value.length > TEXT_LENGTH ? undefined : value;
+  return typeof value === 'boolean' || value === null ? value : undefined;
+}
+
+/** Whether the values are too few, at all depths, for the limit on their number: they can be read without a copy. */
+export function isSmall(values: unknown): boolean {
+  return leftAfter(values, VALUES, 0) >= 0;
+}
+
+/** Negative if there are more, or deeper ones. */
+function leftAfter(value: unknown, most: number, depth: number): number {
+  let left = most - 1;
+  if (typeof value !== 'object' || value === null) return left;
+  if (depth >= DEPTH) return -1;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at++) left = leftAfter(value[at], left, depth + 1);
+    return left;
+  }
+  for (const name of Object.keys(value)) {
+    if (left < 0) return left;
+    left = leftAfter((value as Readonly<Record<string, unknown>>)[name], left, depth + 1);
+  }
+  return left;
+}
+
 export function principalFacts(principal: Principal, groupsClaim: string): ReadonlyMap<string, unknown> {
   const { kind, issuer, subject, clientId, keyName, scopes, claims } = principal;
   return new Map<string, unknown>([

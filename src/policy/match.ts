@@ -186,7 +186,7 @@ function ofCondition(effect: Effect, condition: Condition, evaluation: Evaluatio
     return 'maybe';
   }
   if (evaluation.backend === '' && reads.has('backend')) return 'maybe';
-  if (!reads.has('name')) return asOutcome(condition.evaluate(evaluation.fact));
+  if (!reads.has('name')) return asOutcome(condition.evaluate(evaluation));
   const names = evaluation.namesFor(effect);
   if (names === undefined) return 'failed';
   let found: RuleOutcome = 'no';

@@ -21,7 +21,8 @@ export type Extent = 'all' | 'some' | 'none';
 /** The result of applying the rules. */
 interface Judgement {
   readonly allowed: boolean;
-  readonly rules: readonly string[];
+  /** How it is recorded, where no rule in audit mode says something else. */
+  readonly ruling: Ruling;
 }
 
 export class Policy {
@@ -32,6 +33,10 @@ export class Policy {
   readonly #looking: Looking;
   /** Whether some rule reads tool annotations. */
   readonly #readsAnnotations: boolean;
+  readonly #openly: Judgement;
+  readonly #unspoken: Judgement;
+  /** What each rule allows by itself, by its order. */
+  readonly #allowedBy: readonly Judgement[];
 
   /** Compiles the settings, once per generation. */
   constructor(settings: PolicySettings, world: World, generation: number) {
@@ -39,6 +44,9 @@ export class Policy {
     this.generation = generation;
     this.mode = mode;
     this.#open = new Set(open);
+    this.#openly = this.#judgement(true, []);
+    this.#unspoken = this.#judgement(false, []);
+    this.#allowedBy = rules.map(({ id }) => this.#judgement(true, [id]));
     this.#views = new RuleViews(settings, world);
     this.#looking = { groupsClaim, trusted: new Set(trustAnnotationsOf), encode: world.encode ?? encodePlainly };
     this.#readsAnnotations = rules.some(
@@ -112,21 +120,24 @@ export class Policy {
     const found = caseOf(view, evaluation);
     let denying = applied(found.deny, evaluation);
     if (withAudited) denying = denying.concat(applied(found.auditedDeny, evaluation));
-    if (denying.length > 0) return { allowed: false, rules: idsOf(denying) };
+    if (denying.length > 0) return this.#judgement(false, idsOf(denying));
     const allowing =
       firstApplied(found.allow, evaluation) ?? (withAudited ? firstApplied(found.auditedAllow, evaluation) : undefined);
-    if (allowing !== undefined) return { allowed: true, rules: [allowing.id] };
-    return this.#open.has(evaluation.action) ? openly : unspoken;
+    if (allowing !== undefined) return this.#allowedBy[allowing.order] ?? this.#judgement(true, [allowing.id]);
+    return this.#open.has(evaluation.action) ? this.#openly : this.#unspoken;
+  }
+
+  #judgement(allowed: boolean, rules: readonly string[]): Judgement {
+    return { allowed, ruling: { generation: this.generation, rules } };
   }
 
   #ruling(allowed: boolean, judged: Judgement, trial: Judgement): Ruling {
+    if (trial.allowed === allowed) return allowed === judged.allowed ? judged.ruling : trial.ruling;
     const { generation } = this;
-    if (trial.allowed === allowed)
-      return { generation, rules: allowed === judged.allowed ? judged.rules : trial.rules };
-    const rules = allowed === judged.allowed ? judged.rules : [];
+    const rules = allowed === judged.allowed ? judged.ruling.rules : [];
     return trial.allowed
-      ? { generation, rules, wouldAllow: trial.rules }
-      : { generation, rules, wouldDeny: trial.rules };
+      ? { generation, rules, wouldAllow: trial.ruling.rules }
+      : { generation, rules, wouldDeny: trial.ruling.rules };
   }
 
   #extent(view: RuleView, action: string, kind: ThingKind, endpoint: string, backend: string): Extent {
@@ -145,8 +156,7 @@ export class Policy {
 }
 
 const dependents: ReadonlySet<string> = new Set(['complete', 'subscribe']);
-const openly: Judgement = { allowed: true, rules: [] };
-const unspoken: Judgement = { allowed: false, rules: [] };
+const none: readonly ReadyRule[] = [];
 
 /** What a condition says of the principal may select rules: then the same name is not the same case. */
 function caseOf({ personal, cases }: RuleView, evaluation: Evaluation): Case {
@@ -154,9 +164,13 @@ function caseOf({ personal, cases }: RuleView, evaluation: Evaluation): Case {
 }
 
 function applied(candidates: readonly Candidate[], evaluation: Evaluation): readonly ReadyRule[] {
-  const found: ReadyRule[] = [];
-  for (const candidate of candidates) if (ruleApplies(candidate, evaluation)) found.push(candidate.rule);
-  return found;
+  let found: ReadyRule[] | undefined;
+  for (const candidate of candidates) {
+    if (!ruleApplies(candidate, evaluation)) continue;
+    found ??= [];
+    found.push(candidate.rule);
+  }
+  return found ?? none;
 }
 
 /** The first in the file, so that the same question always reports the same rule. */

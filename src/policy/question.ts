@@ -3,8 +3,8 @@ import type { Principal } from '../identity/principal.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { isObject } from '../wire/values.ts';
 import { askKind, listed, type ThingKind } from './actions.ts';
-import { bounded, type FullHints, fullHints, principalFacts, tooLarge } from './facts.ts';
-import type { Effect, FactName, Need } from './rules.ts';
+import { bounded, type FullHints, fullHints, isSmall, principalFacts, scalarAt, tooLarge } from './facts.ts';
+import type { Effect, FactName, Facts, Need } from './rules.ts';
 import { type Encode, type Spelled, spelledAsListed, spelledInEveryWay, templateAsListed } from './spellings.ts';
 
 export interface Thing {
@@ -56,7 +56,7 @@ export interface Looking {
  */
 export type Fixed = 'all' | 'thing' | 'entry';
 
-export class Evaluation {
+export class Evaluation implements Facts {
   readonly action: string;
   readonly kind: ThingKind | undefined;
   readonly name: string | undefined;
@@ -71,7 +71,9 @@ export class Evaluation {
   readonly whole: boolean;
   readonly #asked: Circumstances & Pick<PolicyQuestion, 'arguments'>;
   readonly #looking: Looking;
-  #arguments: { readonly value: unknown } | undefined;
+  /** Undefined until a rule reads them. */
+  #arguments: unknown;
+  #isSmall: boolean | undefined;
   #visible: unknown;
   #person: ReadonlyMap<string, unknown> | undefined;
   #hints: FullHints | undefined;
@@ -130,14 +132,14 @@ export class Evaluation {
   }
 
   /** Facts about the target under one of its names. */
-  called(name: string): (fact: FactName) => unknown {
+  called(name: string): this {
     this.#calledNow = name;
-    return this.fact;
+    return this;
   }
 
   get arguments(): unknown {
-    this.#arguments ??= { value: this.#asked.arguments?.() ?? {} };
-    return this.#arguments.value;
+    this.#arguments ??= this.#asked.arguments?.() ?? {};
+    return this.#arguments;
   }
 
   get hints(): FullHints {
@@ -145,7 +147,7 @@ export class Evaluation {
     return this.#hints;
   }
 
-  readonly fact = (name: FactName): unknown => {
+  fact(name: FactName): unknown {
     switch (name) {
       case 'principal':
         this.#person ??= principalFacts(this.principal, this.#looking.groupsClaim);
@@ -163,7 +165,12 @@ export class Evaluation {
       default:
         return this[name];
     }
-  };
+  }
+
+  argument(steps: readonly string[]): unknown {
+    this.#isSmall ??= isSmall(this.arguments);
+    return scalarAt(this.#isSmall ? this.arguments : this.fact('arguments'), steps);
+  }
 }
 
 function thingOf(row: Operation | undefined): Thing | undefined {

@@ -84,13 +84,17 @@ export const factNames = [
 ] as const;
 export type FactName = (typeof factNames)[number];
 
+type TextFact = Exclude<FactName, 'principal' | 'arguments' | 'annotations'>;
+const structured: readonly FactName[] = ['principal', 'arguments', 'annotations'];
+export const textFacts = factNames.filter((name): name is TextFact => !structured.includes(name));
+
 /** Members of `principal` that are always text. */
 export const needMembers = ['kind', 'issuer', 'subject', 'clientId', 'key'] as const;
 
 /** The condition is false if the fact, or this member of it, is a different text. */
 export type Need = { readonly value: string } & (
   | { readonly fact: 'principal'; readonly member: (typeof needMembers)[number] }
-  | { readonly fact: Exclude<FactName, 'principal' | 'arguments' | 'annotations'>; readonly member?: undefined }
+  | { readonly fact: TextFact; readonly member?: undefined }
 );
 
 export interface ArgumentPath {
@@ -107,6 +111,13 @@ export interface ArgumentsRead {
   readonly names: ReadonlySet<string>;
 }
 
+/** Where a condition reads its facts. Values over a limit cannot be read: policy/facts.ts. */
+export interface Facts {
+  fact(name: FactName): unknown;
+  /** A member within `arguments` that is a text, a boolean or null. Undefined: there is none, or it is something else. */
+  argument(steps: readonly string[]): unknown;
+}
+
 /** A parsed expression. `policy/` has no expression language of its own: it is passed in. */
 export interface Condition {
   readonly text: string;
@@ -114,5 +125,5 @@ export interface Condition {
   readonly needs: readonly Need[];
   readonly arguments: ArgumentsRead;
   /** Undefined if it could not be evaluated. Never throws, and ends soon whatever the facts are. */
-  evaluate(fact: (name: FactName) => unknown): boolean | undefined;
+  evaluate(facts: Facts): boolean | undefined;
 }

@@ -63,14 +63,23 @@ const FEW_NAMES = 8;
 
 /** Whether the object has a different member that a case-insensitive reader may take for the one with this name. */
 export function hasOther(object: object, name: string): boolean {
-  const fold = folded(name);
   let names = foldedNames.get(object);
   if (names === undefined) {
     const all = Object.keys(object);
-    // Folding never makes a name shorter.
-    if (all.length <= FEW_NAMES)
-      return all.some((other) => other !== name && other.length <= fold.length && folded(other) === fold);
+    if (all.length <= FEW_NAMES) return isAmong(all, name);
     names = foldedNamesOf(object);
   }
+  const fold = folded(name);
   return names.has(fold) && names.get(fold) !== name;
+}
+
+function isAmong(names: readonly string[], name: string): boolean {
+  let fold: string | undefined;
+  for (const other of names) {
+    if (other === name) continue;
+    fold ??= folded(name);
+    // Folding never makes a name shorter.
+    if (other.length <= fold.length && folded(other) === fold) return true;
+  }
+  return false;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compileCondition } from '../../src/config/policy-condition.ts';
 import { bounded } from '../../src/policy/facts.ts';
 import type { FactName } from '../../src/policy/rules.ts';
+import { factsFrom } from '../policy/setup.ts';
 
 describe('a condition', () => {
   const refused = [
@@ -87,7 +88,7 @@ describe('a condition', () => {
           annotations: new Map(),
           ...{ action: 'call', endpoint: '/mcp', backend: 'files', kind: 'tool', name: 'x' },
         };
-        expect([true, false, undefined]).toContain(condition.evaluate((name) => facts[name]));
+        expect([true, false, undefined]).toContain(condition.evaluate(factsFrom((name) => facts[name])));
       }),
       { numRuns: 2_000 },
     );
@@ -100,9 +101,9 @@ describe('a condition', () => {
     if ('problem' in linear) throw new Error(linear.problem);
     const items = Array.from({ length: 256 }, (_, at) => `${'a'.repeat(1_000)}${at}`);
     const value = bounded({ l: items, m: [...items].reverse(), t: 'a'.repeat(4_096) });
-    expect(linear.evaluate(() => value)).toBe(false);
+    expect(linear.evaluate(factsFrom(() => value))).toBe(false);
     const huge = bounded({ l: Array.from({ length: 1_000_000 }, () => 1) });
-    expect(linear.evaluate(() => huge)).toBeUndefined();
+    expect(linear.evaluate(factsFrom(() => huge))).toBeUndefined();
   });
 
   test('has no result for input that is too large, whichever way it reads it', () => {
@@ -120,10 +121,10 @@ describe('a condition', () => {
         const condition = compileCondition(way.replaceAll('V', 'arguments.v'));
         if ('problem' in condition) continue;
         for (const given of typeof value === 'object' && !Array.isArray(value) ? [] : [value]) {
-          expect([way, condition.evaluate(() => bounded({ v: given, other: 2 }))]).toEqual([way, undefined]);
+          expect([way, condition.evaluate(factsFrom(() => bounded({ v: given, other: 2 })))]).toEqual([way, undefined]);
         }
         // One loop goes over the outermost list alone, and never gets to what is too deep.
-        expect(() => condition.evaluate(() => bounded({ v: tooDeep }))).not.toThrow();
+        expect(() => condition.evaluate(factsFrom(() => bounded({ v: tooDeep })))).not.toThrow();
       }
     }
   });
@@ -134,6 +135,6 @@ describe('a condition', () => {
     const broken = () => {
       throw new RangeError('broken');
     };
-    expect(condition.evaluate(broken)).toBeUndefined();
+    expect(condition.evaluate(factsFrom(broken))).toBeUndefined();
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileCondition } from '../../src/config/policy-condition.ts';
 import { bounded } from '../../src/policy/facts.ts';
+import { factsFrom } from '../policy/setup.ts';
 
 const library = new Environment({ homogeneousAggregateLiterals: false })
   .registerVariable('arguments', 'map')
@@ -19,7 +20,7 @@ function asWritten(text: string, facts: ReadonlyMap<string, unknown>): unknown {
 
 function judged(text: string, facts: ReadonlyMap<string, unknown>): unknown {
   const condition = compileCondition(text);
-  return 'problem' in condition ? undefined : condition.evaluate((fact) => facts.get(fact));
+  return 'problem' in condition ? undefined : condition.evaluate(factsFrom((fact) => facts.get(fact)));
 }
 
 const factsOf = (given: unknown) =>

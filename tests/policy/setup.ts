@@ -4,9 +4,11 @@ import { readPolicy } from '../../src/config/policy.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../../src/identity/principal.ts';
 import { RPC } from '../../src/policy/actions.ts';
+import { scalarAt } from '../../src/policy/facts.ts';
 import type { World } from '../../src/policy/match.ts';
 import { Policy } from '../../src/policy/policy.ts';
 import type { PolicyQuestion, Thing } from '../../src/policy/question.ts';
+import type { FactName, Facts } from '../../src/policy/rules.ts';
 import { Denial } from '../../src/policy/ruling.ts';
 import { type MethodRow, methodRow, methods } from '../../src/wire/methods.ts';
 
@@ -27,6 +29,11 @@ export function policyOf(text: string, known: World = world): Policy {
 /** The rules alone, as a YAML list. */
 export function policyWith(rules: string, more = ''): Policy {
   return policyOf(`policy:\n${more}  rules:\n${rules.replaceAll(/^/gm, '    ')}\n`);
+}
+
+/** `fact` gives bounded values. */
+export function factsFrom(fact: (name: FactName) => unknown): Facts {
+  return { fact, argument: (steps) => scalarAt(fact('arguments'), steps) };
 }
 
 export const local = localPrincipal();

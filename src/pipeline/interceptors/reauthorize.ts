@@ -23,10 +23,10 @@ export function reauthorize(services: StageServices, context: RequestContext, si
   exchange.watch(undefined);
   const granted = (authorization: Authorization) => {
     context.authorization = authorization;
-    exchange.watch(authorization.over);
+    exchange.watch(authorization);
     return begin();
   };
-  const abandoned = ({ over }: Authorization) => over?.({ outcome: 'cancelled' });
+  const abandoned = (authorization: Authorization) => authorization.over?.({ outcome: 'cancelled' });
   // Async only turns a value into a promise: the decision itself is made now.
   const again = async () => authorizeAgain(services, context);
   return LateCall.after(again(), sink, granted, abandoned);
