@@ -3,7 +3,7 @@
  * downstream. In a result, renames the URIs that a client may use later: links, embedded resources, and read contents.
  */
 import { Failure } from '../errors/failure.ts';
-import { concat, type Edit, spliceMessage } from '../wire/compose.ts';
+import { type Edit, spliceMessage } from '../wire/compose.ts';
 import type { Member, Notification, ObjectSpan, Request, ResultResponse, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { elementsAt, membersAt, skimMessage } from '../wire/skim.ts';
@@ -58,7 +58,7 @@ export function renamed<M extends Request | Notification>(
   if (target === undefined) throw new Failure('invalid_params');
   if (target.text === to) return message;
   const { start: from, end } = target.span;
-  const bytes = concat([message.bytes.subarray(0, from), JSON.stringify(to), message.bytes.subarray(end)]);
+  const bytes = replaced(asBuffer(message.bytes), from, end, JSON.stringify(to));
   const by = bytes.byteLength - message.bytes.byteLength;
   return {
     ...message,
@@ -66,6 +66,16 @@ export function renamed<M extends Request | Notification>(
     params: movedObject(message.params, from, by),
     meta: movedObject(message.meta, from, by),
   };
+}
+
+/** Copies both parts without views of them, which would be garbage of every renamed call. */
+function replaced(bytes: Buffer, from: number, end: number, text: string): Buffer {
+  const size = Buffer.byteLength(text);
+  const made = Buffer.allocUnsafe(bytes.byteLength - (end - from) + size);
+  bytes.copy(made, 0, 0, from);
+  made.write(text, from);
+  bytes.copy(made, from + size, end);
+  return made;
 }
 
 /** Shifts spans after the value at `from`, which has grown by `by` bytes. No recorded span is inside that value. */

@@ -75,7 +75,7 @@ export class LineBuffer {
     this.#used = at;
   }
 
-  /** Adds the number as JSON has it. The engine takes long for fractions, so those with three digits are written here. */
+  /** Adds the number as JSON has it. Fractions with up to three digits are written here: the engine takes long. */
   addNumber(value: number): void {
     const thousandths = Math.round(value * 1_000);
     if (!(thousandths >= 0 && thousandths <= MOST_THOUSANDTHS && thousandths / 1_000 === value)) {

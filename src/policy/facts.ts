@@ -56,20 +56,19 @@ export function scalarAt(values: unknown, steps: readonly string[]): unknown {
   for (const step of steps) {
     if (value === tooLarge) return undefined;
     if (value instanceof Map) value = value.get(step);
-    else if (isObject(value) && Object.keys(value).length <= ENTRIES)
-      value = Object.hasOwn(value, step) ? value[step] : undefined;
+    else if (isObject(value)) value = Object.hasOwn(value, step) ? value[step] : undefined;
     else return undefined;
   }
   if (typeof value === 'string') return value.length > TEXT_LENGTH ? undefined : value;
   return typeof value === 'boolean' || value === null ? value : undefined;
 }
 
-/** Whether the values are too few, at all depths, for the limit on their number: they can be read without a copy. */
+/** Whether the values are within all limits, but for the length of texts: they can be read without a copy. */
 export function isSmall(values: unknown): boolean {
   return leftAfter(values, VALUES, 0) >= 0;
 }
 
-/** Negative if there are more, or deeper ones. */
+/** How many values there may still be; negative if there are too many, at all or in one object, or too deep ones. */
 function leftAfter(value: unknown, most: number, depth: number): number {
   let left = most - 1;
   if (typeof value !== 'object' || value === null) return left;
@@ -78,8 +77,9 @@ function leftAfter(value: unknown, most: number, depth: number): number {
     for (let at = 0; at < value.length && left >= 0; at++) left = leftAfter(value[at], left, depth + 1);
     return left;
   }
-  for (const name of Object.keys(value)) {
-    if (left < 0) return left;
+  let names = 0;
+  for (const name in value) {
+    if (left < 0 || ++names > ENTRIES) return -1;
     left = leftAfter((value as Readonly<Record<string, unknown>>)[name], left, depth + 1);
   }
   return left;

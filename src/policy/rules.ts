@@ -114,7 +114,7 @@ export interface ArgumentsRead {
 /** Where a condition reads its facts. Values over a limit cannot be read: policy/facts.ts. */
 export interface Facts {
   fact(name: FactName): unknown;
-  /** A member within `arguments` that is a text, a boolean or null. Undefined: there is none, or it is something else. */
+  /** A member within `arguments`, if it is a text, a boolean or null; else undefined. */
   argument(steps: readonly string[]): unknown;
 }
 
