@@ -8,8 +8,8 @@ import { type Facts, textFacts } from '../policy/rules.ts';
 import { argsOf, isNode } from './policy-reads.ts';
 
 /** Undefined where the library has an error. */
-type Verdict = boolean | undefined;
-export type Closure = (facts: Facts) => Verdict;
+type TruthValue = boolean | undefined;
+export type Closure = (facts: Facts) => TruthValue;
 type Read = (facts: Facts) => unknown;
 type Literal = string | boolean;
 
