@@ -1,7 +1,7 @@
 /**
  * Most conditions only compare texts: names, and single arguments, with literals. Such a condition becomes a closure
- * that reads just these values. It costs a tenth of what the library needs, which evaluates everything else. Both give
- * the same result for all facts; tests/config/policy-closures.test.ts compares them.
+ * that reads just these values, without a copy of all arguments. The library evaluates everything else. Both give the
+ * same result for all facts; tests/config/policy-closures.test.ts compares them.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { type Facts, textFacts } from '../policy/rules.ts';

@@ -1,6 +1,6 @@
 /**
  * Writes an audit record as a line of JSON. Written by hand, piece by piece into the buffer of lines: most members are
- * known to be plain or absent, and a line of each call made as a string would be a fifth of the call's garbage.
+ * known to be plain or absent, and a line made as a string would be over a kilobyte of garbage for each call.
  */
 import type { AuditedPrincipal, AuditRecord } from './audit.ts';
 import type { LineBuffer } from './line-buffer.ts';
