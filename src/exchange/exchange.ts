@@ -34,7 +34,7 @@ export interface ExchangeObserver {
 }
 
 /** Is told once that what it watches is over. */
-export interface Watcher {
+export interface EndingWatcher {
   over?(ending: Ending): void;
 }
 
@@ -54,7 +54,7 @@ export class Exchange implements ListMember<Exchange> {
   readonly #onSettled: (exchange: Exchange) => void;
   #call: Call | undefined;
   #settled = false;
-  #watcher: Watcher | undefined;
+  #watcher: EndingWatcher | undefined;
   #begun = false;
   #over: ((ending: Ending) => void) | undefined;
   /** Set for `subscriptions/listen` only. */
@@ -79,7 +79,7 @@ export class Exchange implements ListMember<Exchange> {
   }
 
   /** Replaces the watcher, which is called once when the exchange ends; at once where it has ended. */
-  watch(watcher: Watcher | undefined): void {
+  watch(watcher: EndingWatcher | undefined): void {
     if (this.#settled) watcher?.over?.({ outcome: 'cancelled' });
     // A watcher that hears of nothing is none: how the exchange ended need not be found out.
     else this.#watcher = watcher?.over === undefined ? undefined : watcher;
