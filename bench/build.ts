@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundle } from '../scripts/bundle.js';
+import { writeCodeCache } from '../scripts/code-cache.js';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 export const resultsDirectory = join(root, 'bench/results');
@@ -31,7 +32,9 @@ export function programPath(name: Program): string {
 
 /** The gateway is built as well: figures of an older build would be taken for those of the sources. */
 export async function buildPrograms(): Promise<void> {
-  await bundle(join(root, 'dist'));
+  const dist = join(root, 'dist');
+  await bundle(dist);
+  await writeCodeCache(dist);
   await build({
     entryPoints: programs.map((name) => join(root, 'bench/programs', `${name}.ts`)),
     outdir,

@@ -1,5 +1,4 @@
 /** The command line: read the config, start, stop. */
-import './heap.ts';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
@@ -142,7 +141,8 @@ for (const group of [keyCommand, userCommand])
   for (const command of group.commands)
     command.option('--file <path>', `the ${group.name()} file; default: the one in the config`).option(...configOption);
 
-await program.parseAsync();
+// A rejection ends the process, as Node does by default.
+void program.parseAsync();
 
 /** Uses the named file, else the config's, else `keys.json` in the current directory. */
 function withKeyFile(flags: KeyFlags, action: (at: KeyCommand) => void): Promise<void> {

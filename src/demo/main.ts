@@ -22,15 +22,19 @@ process.once('SIGTERM', stop);
 stdout.on('error', stop);
 stdout.once('close', stop);
 
-try {
-  for await (const line of lines(stdin)) {
-    if ('unreadable' in line) connection.unreadable(line.unreadable);
-    else void connection.receive(line.value);
+void serve();
+
+async function serve(): Promise<void> {
+  try {
+    for await (const line of lines(stdin)) {
+      if ('unreadable' in line) connection.unreadable(line.unreadable);
+      else void connection.receive(line.value);
+    }
+  } catch {
+    // A destroyed or broken input is an end like any other.
   }
-} catch {
-  // A destroyed or broken input is an end like any other.
+  connection.close();
+  // Nothing is left to keep the process alive, so it exits by itself once its last words are read, or have waited long
+  // enough.
+  setTimeout(() => process.exit(1), maxLastWordsMs).unref();
 }
-connection.close();
-// Nothing is left to keep the process alive, so it exits by itself once its last words are read, or have waited long
-// enough.
-setTimeout(() => process.exit(1), maxLastWordsMs).unref();

@@ -1,6 +1,6 @@
 /** What is published, and what an installation trusts. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -40,28 +40,70 @@ describe('the bundle', () => {
     const imported = new Set<string>();
     for (const name of readdirSync(dist).filter((file) => file.endsWith('.js'))) {
       const code = readFileSync(join(dist, name), 'utf8');
-      for (const [, from = ''] of code.matchAll(/^(?:import|export) (?:.* from )?"([^"]+)";$/gm)) imported.add(from);
-      for (const [, from = ''] of code.matchAll(/\bimport\("([^"]+)"\)/g)) imported.add(from);
+      for (const [, from = ''] of code.matchAll(/\brequire\("([^"]+)"\)/g)) imported.add(from);
     }
-    const foreign = [...imported].filter((from) => !from.startsWith('./') && !isBuiltin(from)).sort();
+    const isOurs = (from: string) => from.startsWith('./') || from.startsWith('node:') || isBuiltin(from);
+    const foreign = [...imported].filter((from) => !isOurs(from)).sort();
     expect(foreign).toEqual(Object.keys(dependencies));
   });
 
   it('runs from a folder without node_modules', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'bascule-package-'));
-    try {
-      cpSync(dirname(dirname(builtProgram())), folder, { recursive: true });
-      cpSync(join(root, 'package.json'), join(folder, 'package.json'));
-      const said = execFileSync(process.execPath, [join(folder, 'bin', 'bascule.js'), 'config', 'check'], {
-        cwd: folder,
-        encoding: 'utf8',
-      });
-      expect(said).toContain('demo');
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    inCopy((folder) => expect(run(folder, ['config', 'check'])).toContain('demo'));
+  });
+
+  it('is ASCII, which V8 keeps at one byte for each character', () => {
+    const program = readFileSync(join(dirname(dirname(builtProgram())), 'dist', 'bascule.js'));
+    expect(program.findIndex((byte) => byte > 0x7f)).toBe(-1);
   });
 });
+
+describe('the code cache', () => {
+  /** Tells what V8 said of the code, before the program runs. */
+  const telling = `const vm = require('node:vm');
+    vm.Script = class extends vm.Script {
+      constructor(text, options) {
+        super(text, options);
+        const { cachedDataRejected: isRejected } = this;
+        console.log('code cache', isRejected === undefined ? 'missing' : isRejected ? 'rejected' : 'used');
+      }
+    };`;
+
+  it.each([
+    { name: 'is used by the Node that built it', expected: 'used' },
+    { name: 'is not used under other flags of V8, and the program runs', expected: 'rejected', flags: ['--no-opt'] },
+    { name: 'is not used when it is damaged, and the program runs', expected: 'rejected', content: 'nonsense' },
+    { name: 'may be missing', expected: 'missing', content: null },
+  ])('$name', ({ expected, flags = [], content }) => {
+    inCopy((folder) => {
+      const cache = join(folder, 'dist', 'bascule.js.cache');
+      if (content === null) rmSync(cache);
+      else if (content !== undefined) writeFileSync(cache, content);
+      const preload = join(folder, 'telling.cjs');
+      writeFileSync(preload, telling);
+      const said = run(folder, ['config', 'check'], [...flags, '--require', preload]);
+      expect(said).toMatch(new RegExp(`^code cache ${expected}\n`));
+      expect(said).toContain('demo');
+    });
+  });
+});
+
+function inCopy(check: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'bascule-package-'));
+  try {
+    cpSync(dirname(dirname(builtProgram())), folder, { recursive: true });
+    cpSync(join(root, 'package.json'), join(folder, 'package.json'));
+    check(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function run(folder: string, args: readonly string[], nodeArgs: readonly string[] = []): string {
+  return execFileSync(process.execPath, [...nodeArgs, join(folder, 'bin', 'bascule.js'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+}
 
 function builtProgram(): string {
   const program = inject('executable');

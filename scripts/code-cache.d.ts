@@ -1,0 +1,1 @@
+export function writeCodeCache(outdir: string): Promise<void>;
