@@ -60,7 +60,7 @@ function optionsFor(outdir, plugins) {
       banner: { js: '(function (require, programUrl) {' },
       footer: { js: '})' },
       define: { 'import.meta.url': 'programUrl' },
-      plugins: [...plugins, oidcProviderApart, withoutHttp2, inAscii(join(outdir, 'bascule.js'))],
+      plugins: [...plugins, oidcProviderApart, withoutHttp2, builtinsAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
     },
     {
       ...shared,
@@ -83,6 +83,18 @@ const withoutHttp2 = {
   setup: ({ onResolve, onLoad }) => {
     onResolve({ filter: /^node:http2$/ }, ({ path }) => ({ path, namespace: 'absent' }));
     onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: "throw new Error('not bundled')" }));
+  },
+};
+
+/** Modules of Node that most starts do not need, and that take milliseconds to load. They are loaded at first use. */
+const builtinsAtFirstUse = {
+  name: 'builtins at first use',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:(child_process|fs\/promises|tls|zlib)$/ }, ({ path }) => ({ path, namespace: 'late' }));
+    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
+      const getters = Object.keys(await import(path)).map((name) => `get ${name}() { return load().${name}; }`);
+      return { contents: `const load = () => process.getBuiltinModule('${path}'); module.exports = { ${getters} };` };
+    });
   },
 };
 

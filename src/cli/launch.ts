@@ -15,11 +15,15 @@ type Program = (require: NodeJS.Require, programUrl: string) => void;
 const file = join(__dirname, 'bascule.js');
 const programUrl = pathToFileURL(file).href;
 
-// The program is ASCII (scripts/bundle.js), and V8 keeps such a text at a byte for each character.
-const text = readFileSync(file, 'latin1');
-export const script = new Script(text, { filename: programUrl, ...keptCode(`${file}.cache`) });
+export const script = compile();
 const program: Program = script.runInThisContext();
 program(createRequire(file), programUrl);
+
+/** Returns before the program runs: a frame on the stack would keep the buffers that are read here. */
+function compile(): Script {
+  // The program is ASCII (scripts/bundle.js), and V8 keeps such a text at a byte for each character.
+  return new Script(readFileSync(file, 'latin1'), { filename: programUrl, ...keptCode(`${file}.cache`) });
+}
 
 function keptCode(path: string): { readonly cachedData?: Buffer } {
   try {

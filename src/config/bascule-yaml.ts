@@ -21,31 +21,33 @@ import * as shape from './shapes.ts';
 /** 32 characters of base64 are 192 bits; fewer are as weak as a password. */
 const sealKey = shape.text('a secret of at least 32 characters', (text) => text.length >= 32);
 
-const fileShape = shape.closed(
-  'a map of settings',
-  {
-    listen: listenShape.exactOptional(),
-    backends: z.record(z.string(), z.unknown(), { error: 'a map of backends by name' }),
-    endpoints: shape.someOf(z.unknown(), 'endpoints', 'endpoint').exactOptional(),
-    limits: shape.closed('a map of limits', limitShapes(limitNames)).exactOptional(),
-    identity: z.unknown().exactOptional(),
-    // Validated separately, once endpoints and backends are known.
-    policy: z.unknown().exactOptional(),
-    rates: z.unknown().exactOptional(),
-    audit: z.unknown().exactOptional(),
-    metrics: z.unknown().exactOptional(),
-    store: shape.closed('a map with `dir`', { dir: shape.oneLine.exactOptional() }).exactOptional(),
-    log: shape
-      .closed('a map with `level`, `format` or `requests`', {
-        level: shape.choice(logLevels).exactOptional(),
-        format: shape.choice(logFormats).exactOptional(),
-        requests: shape.flag.exactOptional(),
-      })
-      .exactOptional(),
-    watch: shape.flag.exactOptional(),
-    seal: shape.closed('a map with `key`', { key: sealKey.exactOptional() }).exactOptional(),
-  },
-  ['mcpServers'],
+const fileShape = shape.once(() =>
+  shape.closed(
+    'a map of settings',
+    {
+      listen: listenShape.exactOptional(),
+      backends: z.record(z.string(), z.unknown(), { error: 'a map of backends by name' }),
+      endpoints: shape.someOf(z.unknown(), 'endpoints', 'endpoint').exactOptional(),
+      limits: shape.closed('a map of limits', limitShapes(limitNames)).exactOptional(),
+      identity: z.unknown().exactOptional(),
+      // Validated separately, once endpoints and backends are known.
+      policy: z.unknown().exactOptional(),
+      rates: z.unknown().exactOptional(),
+      audit: z.unknown().exactOptional(),
+      metrics: z.unknown().exactOptional(),
+      store: shape.closed('a map with `dir`', { dir: shape.oneLine.exactOptional() }).exactOptional(),
+      log: shape
+        .closed('a map with `level`, `format` or `requests`', {
+          level: shape.choice(logLevels).exactOptional(),
+          format: shape.choice(logFormats).exactOptional(),
+          requests: shape.flag.exactOptional(),
+        })
+        .exactOptional(),
+      watch: shape.flag.exactOptional(),
+      seal: shape.closed('a map with `key`', { key: sealKey.exactOptional() }).exactOptional(),
+    },
+    ['mcpServers'],
+  ),
 );
 
 /** The result of reading a file of either dialect; absent members have a default. */
@@ -56,7 +58,7 @@ export interface ConfigReading {
   readonly endpoints?: Config['endpoints'] | undefined;
   readonly limits?: Limits;
   /** The settings that are taken as they are written. */
-  readonly settings?: Pick<z.infer<typeof fileShape>, 'log' | 'watch' | 'seal'> | undefined;
+  readonly settings?: Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal'> | undefined;
   /** An absolute path. */
   readonly storeDir?: string | undefined;
   /** Absent if it is invalid and reported, or if the dialect has none. */
@@ -80,7 +82,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   // Backends are read one by one: a variable that only a disabled backend uses may be unset.
   const section = (key: string) => (key === 'backends' ? shallow(document, key) : document.read([key], variables));
   const top = keys === undefined ? document.read([]) : Object.fromEntries(keys.map((key) => [key, section(key)]));
-  const settings = check(document, [], top, fileShape);
+  const settings = check(document, [], top, fileShape());
   const limits = readLimits(document, variables);
   const identity = readIdentity(document, directory, variables);
 

@@ -53,23 +53,25 @@ const CLOCK_TOLERANCE_MS = 30_000;
 /** Clocks drift by seconds; a token that is minutes late has expired. */
 const clockTolerance = { unit: 'ms', min: 0, max: 300_000 } as const;
 
-const issuer = shape.closed('a map with `issuer`', {
-  issuer: issuerAddress,
-  jwksUri: safeAddress.exactOptional(),
-  algorithms: shape.someOf(shape.choice(algorithms), 'algorithms', 'algorithm').default([...algorithms]),
-  clockToleranceMs: shape.quantity(clockTolerance).default(CLOCK_TOLERANCE_MS),
-  audienceCheckedByVerifier: shape.flag.default(false),
-  introspection: shape
-    .closed('a map with `url`, `clientId` and `clientSecret`', {
-      url: safeAddress,
-      clientId: visible,
-      clientSecret: visible,
-    })
-    .exactOptional(),
-  signIn: shape
-    .closed('a map with `clientId`', { clientId: visible, clientSecret: visible.exactOptional() })
-    .exactOptional(),
-});
+const issuer = shape.once(() =>
+  shape.closed('a map with `issuer`', {
+    issuer: issuerAddress,
+    jwksUri: safeAddress.exactOptional(),
+    algorithms: shape.someOf(shape.choice(algorithms), 'algorithms', 'algorithm').default([...algorithms]),
+    clockToleranceMs: shape.quantity(clockTolerance).default(CLOCK_TOLERANCE_MS),
+    audienceCheckedByVerifier: shape.flag.default(false),
+    introspection: shape
+      .closed('a map with `url`, `clientId` and `clientSecret`', {
+        url: safeAddress,
+        clientId: visible,
+        clientSecret: visible,
+      })
+      .exactOptional(),
+    signIn: shape
+      .closed('a map with `clientId`', { clientId: visible, clientSecret: visible.exactOptional() })
+      .exactOptional(),
+  }),
+);
 
 const scopeRules = {
   required: scopeList.exactOptional(),
@@ -82,33 +84,37 @@ const common = {
   style: shape.choice(['challenge', 'envelope']).exactOptional(),
 };
 
-export const identityShape = shape.closed('`none`, or a map with `keys`, `issuers` or `authServer`', {
-  publicUrl: publicUrl.exactOptional(),
-  keys: shape
-    .closed('a map with `file`', {
-      file: shape.oneLine,
-      header: keyHeader.exactOptional(),
-      query: keyQuery.exactOptional(),
-    })
-    .exactOptional(),
-  issuers: shape.someOf(issuer, 'issuers', 'issuer').exactOptional(),
-  authServer: authServerShape.exactOptional(),
-  scopes: shape.closed('a map of settings', { ...scopeRules, implies: scopeMap.exactOptional() }).exactOptional(),
-  local: shape.closed('a map with `scopes`', { scopes: scopeList.exactOptional() }).exactOptional(),
-  ...common,
-});
-export type IdentityDraft = z.infer<typeof identityShape>;
-export type IssuerDraft = z.infer<typeof issuer>;
+export const identityShape = shape.once(() =>
+  shape.closed('`none`, or a map with `keys`, `issuers` or `authServer`', {
+    publicUrl: publicUrl.exactOptional(),
+    keys: shape
+      .closed('a map with `file`', {
+        file: shape.oneLine,
+        header: keyHeader.exactOptional(),
+        query: keyQuery.exactOptional(),
+      })
+      .exactOptional(),
+    issuers: shape.someOf(issuer(), 'issuers', 'issuer').exactOptional(),
+    authServer: authServerShape.exactOptional(),
+    scopes: shape.closed('a map of settings', { ...scopeRules, implies: scopeMap.exactOptional() }).exactOptional(),
+    local: shape.closed('a map with `scopes`', { scopes: scopeList.exactOptional() }).exactOptional(),
+    ...common,
+  }),
+);
+export type IdentityDraft = z.infer<ReturnType<typeof identityShape>>;
+export type IssuerDraft = z.infer<ReturnType<typeof issuer>>;
 
-export const endpointIdentityShape = shape.closed('`none`, or a map of settings', {
-  accept: z
-    .array(shape.choice(['keys', 'tokens']), { error: 'a list of keys and tokens' })
-    .min(1, { error: 'keys, tokens or both; for an open endpoint, `identity: none`' })
-    .exactOptional(),
-  keys: shape
-    .closed('a map of settings', { header: keyHeader.exactOptional(), query: keyQuery.exactOptional() })
-    .exactOptional(),
-  scopes: shape.closed('a map of settings', scopeRules).exactOptional(),
-  ...common,
-});
-export type EndpointIdentityDraft = z.infer<typeof endpointIdentityShape>;
+export const endpointIdentityShape = shape.once(() =>
+  shape.closed('`none`, or a map of settings', {
+    accept: z
+      .array(shape.choice(['keys', 'tokens']), { error: 'a list of keys and tokens' })
+      .min(1, { error: 'keys, tokens or both; for an open endpoint, `identity: none`' })
+      .exactOptional(),
+    keys: shape
+      .closed('a map of settings', { header: keyHeader.exactOptional(), query: keyQuery.exactOptional() })
+      .exactOptional(),
+    scopes: shape.closed('a map of settings', scopeRules).exactOptional(),
+    ...common,
+  }),
+);
+export type EndpointIdentityDraft = z.infer<ReturnType<typeof endpointIdentityShape>>;

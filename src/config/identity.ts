@@ -44,7 +44,7 @@ export function readIdentity(
 ): IdentityReading | undefined {
   const value = document.read(here, variables);
   if (value === undefined || value === none) return withoutIdentity;
-  const draft = check(document, here, value, identityShape);
+  const draft = check(document, here, value, identityShape());
   if (draft === undefined) return undefined;
   if (draft.keys === undefined && !takesTokens(draft)) {
     document.report(here, {
@@ -109,7 +109,7 @@ export function readGuard(
   const usual = (identity ?? withoutIdentity).guard;
   if (value === undefined) return usual;
   if (value === none) return { kind: 'open' };
-  const draft = check(document, path, value, endpointIdentityShape);
+  const draft = check(document, path, value, endpointIdentityShape());
   if (draft === undefined || identity === undefined) return usual;
   if (usual.kind === 'open') {
     document.reportKey(path, {

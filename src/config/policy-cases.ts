@@ -19,43 +19,47 @@ export interface PolicyCase {
 
 const text = z.string({ error: 'text' });
 const aPrincipal = '`local`, or a map with `key`, `subject` or `clientId`';
-const principalShape = z.union(
-  [
-    z.literal('local'),
-    z.strictObject({ key: text, scopes: z.array(text).exactOptional() }),
-    z
-      .strictObject({
-        subject: text.exactOptional(),
-        clientId: text.exactOptional(),
-        issuer: text.exactOptional(),
-        scopes: z.array(text).exactOptional(),
-        groups: z.array(text).exactOptional(),
-        claims: z.record(z.string(), z.unknown()).exactOptional(),
-      })
-      .refine(({ subject, clientId }) => subject !== undefined || clientId !== undefined),
-  ],
-  { error: aPrincipal },
+const principalShape = shape.once(() =>
+  z.union(
+    [
+      z.literal('local'),
+      z.strictObject({ key: text, scopes: z.array(text).exactOptional() }),
+      z
+        .strictObject({
+          subject: text.exactOptional(),
+          clientId: text.exactOptional(),
+          issuer: text.exactOptional(),
+          scopes: z.array(text).exactOptional(),
+          groups: z.array(text).exactOptional(),
+          claims: z.record(z.string(), z.unknown()).exactOptional(),
+        })
+        .refine(({ subject, clientId }) => subject !== undefined || clientId !== undefined),
+    ],
+    { error: aPrincipal },
+  ),
 );
 
-const caseShape = shape.closed('a map with `action` and `expect`', {
-  name: text.exactOptional(),
-  principal: principalShape.exactOptional(),
-  action: shape.choice(actions),
-  endpoint: text.exactOptional(),
-  backend: text.exactOptional(),
-  tool: text.exactOptional(),
-  prompt: text.exactOptional(),
-  uri: text.exactOptional(),
-  ask: shape.choice(askKinds).exactOptional(),
-  method: text.exactOptional(),
-  arguments: z
-    .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
-    .exactOptional(),
-  annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).exactOptional(),
-  expect: shape.choice(['allow', 'deny']),
-  rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).exactOptional(),
-});
-type CaseDraft = z.infer<typeof caseShape>;
+const caseShape = shape.once(() =>
+  shape.closed('a map with `action` and `expect`', {
+    name: text.exactOptional(),
+    principal: principalShape().exactOptional(),
+    action: shape.choice(actions),
+    endpoint: text.exactOptional(),
+    backend: text.exactOptional(),
+    tool: text.exactOptional(),
+    prompt: text.exactOptional(),
+    uri: text.exactOptional(),
+    ask: shape.choice(askKinds).exactOptional(),
+    method: text.exactOptional(),
+    arguments: z
+      .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
+      .exactOptional(),
+    annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).exactOptional(),
+    expect: shape.choice(['allow', 'deny']),
+    rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).exactOptional(),
+  }),
+);
+type CaseDraft = z.infer<ReturnType<typeof caseShape>>;
 
 const fileShape = shape.closed('a map with `cases`', { cases: z.array(z.unknown(), { error: 'a list of cases' }) });
 
@@ -63,7 +67,7 @@ export function readCases(document: ConfigDocument, world: World): readonly Poli
   const file = check(document, [], document.read([]), fileShape);
   return (file?.cases ?? []).flatMap((item, at): PolicyCase[] => {
     const path = ['cases', at];
-    const draft = check(document, path, item, caseShape);
+    const draft = check(document, path, item, caseShape());
     return draft === undefined ? [] : [caseOf(document, path, draft, world)];
   });
 }

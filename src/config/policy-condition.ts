@@ -9,6 +9,7 @@ import { type Condition, type FactName, factNames } from '../policy/rules.ts';
 import { type Closure, closureOf } from './policy-closures.ts';
 import { argsOf, argumentsReadBy, isNode, needsOf } from './policy-reads.ts';
 import { comparingStrictly, withStrictComparisons } from './policy-types.ts';
+import { once } from './shapes.ts';
 
 /** Ten times what people write in a rule. Each bounds the work of one evaluation. */
 const limits = { maxAstNodes: 500, maxDepth: 32, maxListElements: 256, maxMapEntries: 64, maxCallArguments: 8 };
@@ -36,14 +37,6 @@ const types: Readonly<Record<FactName, string>> = {
 /** Made for the first condition: it takes milliseconds, and most configs have none. */
 const environment = once(() => environmentWithin(limits));
 const strict = once(() => comparingStrictly(environmentWithin(writtenOut)));
-
-function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 function environmentWithin(bounds: typeof limits): Environment {
   return factNames

@@ -12,26 +12,32 @@ import * as shape from './shapes.ts';
 const aRate = 'a number over 0, such as 10 or 0.5';
 const count = shape.quantity({ unit: 'count', min: 1, max: 1_000_000 });
 
-const rateShape = shape
-  .closed('a map with `id` and `perSecond` or `concurrent`', {
-    id: ruleId,
-    per: z.array(shape.choice(shares), { error: `a list of ${shares.join(', ')}` }).default([]),
-    who: whoShape.default({}),
-    what: actionList.exactOptional(),
-    on: onShape.default({}),
-    perSecond: z.number({ error: aRate }).min(0.001, { error: aRate }).max(1_000_000, { error: aRate }).exactOptional(),
-    burst: count.exactOptional(),
-    concurrent: count.exactOptional(),
-  })
-  .refine(({ perSecond, concurrent }) => perSecond !== undefined || concurrent !== undefined, {
-    error: '`perSecond`, `concurrent` or both',
-  })
-  .refine(({ perSecond, burst }) => burst === undefined || perSecond !== undefined, {
-    error: '`burst` beside `perSecond`',
-  })
-  .refine(({ on }) => on.annotations === undefined, {
-    error: '`on` without `annotations`: rate limits do not use them',
-  });
+const rateShape = shape.once(() =>
+  shape
+    .closed('a map with `id` and `perSecond` or `concurrent`', {
+      id: ruleId,
+      per: z.array(shape.choice(shares), { error: `a list of ${shares.join(', ')}` }).default([]),
+      who: whoShape().default({}),
+      what: actionList.exactOptional(),
+      on: onShape().default({}),
+      perSecond: z
+        .number({ error: aRate })
+        .min(0.001, { error: aRate })
+        .max(1_000_000, { error: aRate })
+        .exactOptional(),
+      burst: count.exactOptional(),
+      concurrent: count.exactOptional(),
+    })
+    .refine(({ perSecond, concurrent }) => perSecond !== undefined || concurrent !== undefined, {
+      error: '`perSecond`, `concurrent` or both',
+    })
+    .refine(({ perSecond, burst }) => burst === undefined || perSecond !== undefined, {
+      error: '`burst` beside `perSecond`',
+    })
+    .refine(({ on }) => on.annotations === undefined, {
+      error: '`on` without `annotations`: rate limits do not use them',
+    }),
+);
 
 /** Enough for one limit per tool. */
 const MOST_RATES = 1_000;
@@ -42,7 +48,7 @@ export function readRates(document: ConfigDocument, variables: Variables, world:
   const ids = new Set<string>();
   return items.flatMap((item, at): RateSettings[] => {
     const path = ['rates', at];
-    const rate = check(document, path, item, rateShape);
+    const rate = check(document, path, item, rateShape());
     if (rate === undefined) return [];
     if (ids.has(rate.id))
       document.report([...path, 'id'], { message: `another limit has the id \`${rate.id}\` already` });

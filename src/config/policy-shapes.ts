@@ -37,32 +37,36 @@ const principal = shape.text(
 const aClaim = 'text, numbers, true and false';
 const claimValue = z.union([patternOf('name'), z.number(), z.boolean()], { error: aClaim });
 
-export const whoShape = shape.closed('a map that selects principals', {
-  principals: listOf(principal, 'principals').exactOptional(),
-  issuers: names('issuers'),
-  scopes: names('scopes'),
-  claims: z.record(z.string(), listOf(claimValue, aClaim), { error: 'a map of lists, by claim' }).exactOptional(),
-  groups: names('groups'),
-  keys: names('names of keys'),
-});
+export const whoShape = shape.once(() =>
+  shape.closed('a map that selects principals', {
+    principals: listOf(principal, 'principals').exactOptional(),
+    issuers: names('issuers'),
+    scopes: names('scopes'),
+    claims: z.record(z.string(), listOf(claimValue, aClaim), { error: 'a map of lists, by claim' }).exactOptional(),
+    groups: names('groups'),
+    keys: names('names of keys'),
+  }),
+);
 
 const hints = Object.fromEntries(hintNames.map((name) => [name, shape.flag.exactOptional()])) as {
   [Name in (typeof hintNames)[number]]: z.ZodOptional<typeof shape.flag>;
 };
 
-export const onShape = shape.closed('a map that selects items', {
-  endpoints: paths('paths of endpoints'),
-  backends: names('names of backends'),
-  tools: names('names of tools'),
-  prompts: names('names of prompts'),
-  uris: paths('URIs'),
-  asks: listOf(shape.choice(askKinds), 'asks').exactOptional(),
-  methods: names('methods of JSON-RPC services'),
-  annotations: shape
-    .closed('a map of annotations', hints)
-    .refine((given) => Object.keys(given).length > 0, { error: 'at least one annotation' })
-    .exactOptional(),
-});
+export const onShape = shape.once(() =>
+  shape.closed('a map that selects items', {
+    endpoints: paths('paths of endpoints'),
+    backends: names('names of backends'),
+    tools: names('names of tools'),
+    prompts: names('names of prompts'),
+    uris: paths('URIs'),
+    asks: listOf(shape.choice(askKinds), 'asks').exactOptional(),
+    methods: names('methods of JSON-RPC services'),
+    annotations: shape
+      .closed('a map of annotations', hints)
+      .refine((given) => Object.keys(given).length > 0, { error: 'at least one annotation' })
+      .exactOptional(),
+  }),
+);
 
 export const actionList = listOf(shape.choice(actions), 'actions');
 
@@ -77,49 +81,55 @@ const bytes = shape.quantity({ unit: 'bytes', min: 0, max: 512 * 1024 * 1024 });
 const oneOrMore = <Item extends z.ZodType>(item: Item, expected: string) =>
   z.union([item.transform((one) => [one]), z.array(item).min(1).max(MOST_ENTRIES)], { error: expected });
 
-const argumentTest = shape
-  .closed('a map of tests', {
-    equals: oneOrMore(scalar, 'text, a number, true, false or null; or a list of them').exactOptional(),
-    glob: oneOrMore(patternOf('path'), 'a pattern, or a list of patterns').exactOptional(),
-    min: number.exactOptional(),
-    max: number.exactOptional(),
-    minBytes: bytes.exactOptional(),
-    maxBytes: bytes.exactOptional(),
-    present: shape.flag.exactOptional(),
-  })
-  .refine((test) => Object.keys(test).length > 0, { error: 'at least one test' })
-  .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { error: '`min` not above `max`' })
-  .refine((test) => test.present !== false || Object.keys(test).length === 1, {
-    error: '`present: false` without other tests: an absent argument fails them',
-  });
+const argumentTest = shape.once(() =>
+  shape
+    .closed('a map of tests', {
+      equals: oneOrMore(scalar, 'text, a number, true, false or null; or a list of them').exactOptional(),
+      glob: oneOrMore(patternOf('path'), 'a pattern, or a list of patterns').exactOptional(),
+      min: number.exactOptional(),
+      max: number.exactOptional(),
+      minBytes: bytes.exactOptional(),
+      maxBytes: bytes.exactOptional(),
+      present: shape.flag.exactOptional(),
+    })
+    .refine((test) => Object.keys(test).length > 0, { error: 'at least one test' })
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { error: '`min` not above `max`' })
+    .refine((test) => test.present !== false || Object.keys(test).length === 1, {
+      error: '`present: false` without other tests: an absent argument fails them',
+    }),
+);
 
 export const ruleId = shape.text('up to 64 letters, digits, dots, dashes and underscores', /^[A-Za-z0-9._-]{1,64}$/);
 
 const mode = z.enum(modes as ['enforce', 'audit'], { error: 'enforce or audit' });
 
-export const ruleShape = shape.closed('a map with `id` and `effect`', {
-  id: ruleId,
-  effect: shape.choice(['allow', 'deny']),
-  mode: mode.default('enforce'),
-  who: whoShape.default({}),
-  what: actionList.exactOptional(),
-  on: onShape.default({}),
-  with: shape
-    .closed('a map with `arguments`', {
-      arguments: z.record(z.string(), argumentTest, { error: 'a map of tests, by argument' }),
-    })
-    .exactOptional(),
-  when: z.string({ error: 'a CEL expression' }).exactOptional(),
-});
-export type RuleDraft = z.infer<typeof ruleShape>;
+export const ruleShape = shape.once(() =>
+  shape.closed('a map with `id` and `effect`', {
+    id: ruleId,
+    effect: shape.choice(['allow', 'deny']),
+    mode: mode.default('enforce'),
+    who: whoShape().default({}),
+    what: actionList.exactOptional(),
+    on: onShape().default({}),
+    with: shape
+      .closed('a map with `arguments`', {
+        arguments: z.record(z.string(), argumentTest(), { error: 'a map of tests, by argument' }),
+      })
+      .exactOptional(),
+    when: z.string({ error: 'a CEL expression' }).exactOptional(),
+  }),
+);
+export type RuleDraft = z.infer<ReturnType<typeof ruleShape>>;
 
-export const policyShape = shape.closed('a map with `rules`', {
-  mode: mode.default('enforce'),
-  open: z.array(shape.choice(actions), { error: 'a list of actions' }).default([...openByDefault]),
-  trustAnnotationsOf: names('names of backends'),
-  groupsClaim: shape.oneLine.default('groups'),
-  // Rules are validated separately: a mistake in one must not hide those in the others.
-  rules: z
-    .array(z.unknown(), { error: 'a list of rules; an empty one denies everything' })
-    .max(MOST_RULES, { error: `at most ${MOST_RULES} rules` }),
-});
+export const policyShape = shape.once(() =>
+  shape.closed('a map with `rules`', {
+    mode: mode.default('enforce'),
+    open: z.array(shape.choice(actions), { error: 'a list of actions' }).default([...openByDefault]),
+    trustAnnotationsOf: names('names of backends'),
+    groupsClaim: shape.oneLine.default('groups'),
+    // Rules are validated separately: a mistake in one must not hide those in the others.
+    rules: z
+      .array(z.unknown(), { error: 'a list of rules; an empty one denies everything' })
+      .max(MOST_RULES, { error: `at most ${MOST_RULES} rules` }),
+  }),
+);

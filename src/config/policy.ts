@@ -14,14 +14,14 @@ const here: Path = ['policy'];
 export function readPolicy(document: ConfigDocument, variables: Variables, world: World): PolicySettings | undefined {
   const value = document.read(here, variables);
   if (value === undefined) return undefined;
-  const draft = check(document, here, value, policyShape);
+  const draft = check(document, here, value, policyShape());
   const items = rulesIn(value);
   const trusted = draft?.trustAnnotationsOf ?? [];
   checkKnown(document, [...here, 'trustAnnotationsOf'], trusted, { known: world.backends, what: 'backend' });
   const ids = new Set<string>();
   const rules = items.flatMap((item, at): Rule[] => {
     const path = [...here, 'rules', at];
-    const rule = check(document, path, item, ruleShape);
+    const rule = check(document, path, item, ruleShape());
     if (rule === undefined) return [];
     if (ids.has(rule.id)) {
       const message = `another rule has the id \`${rule.id}\` already`;

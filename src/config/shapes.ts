@@ -9,6 +9,15 @@ import { describeRange, type QuantityRange, readQuantity } from './quantity.ts';
 // Compiling a schema costs more than the one reading of a config that would use it.
 z.config({ jitless: true });
 
+/** Makes what only some configs need when it is needed: a large schema takes milliseconds. */
+export function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** A map with these keys and no others. `tolerated` keys are accepted without validation, and never suggested. */
 export function closed<Shape extends z.ZodRawShape>(expected: string, shape: Shape, tolerated: readonly string[] = []) {
   const ignored = Object.fromEntries(tolerated.map((key) => [key, z.unknown().optional()]));
