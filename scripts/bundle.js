@@ -60,7 +60,7 @@ function optionsFor(outdir, plugins) {
       banner: { js: '(function (require, programUrl) {' },
       footer: { js: '})' },
       define: { 'import.meta.url': 'programUrl' },
-      plugins: [...plugins, oidcProviderApart, withoutHttp2, builtinsAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
+      plugins: [...plugins, oidcProviderApart, withoutHttp2, loadedAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
     },
     {
       ...shared,
@@ -86,14 +86,22 @@ const withoutHttp2 = {
   },
 };
 
-/** Modules of Node that most starts do not need, and that take milliseconds to load. They are loaded at first use. */
-const builtinsAtFirstUse = {
-  name: 'builtins at first use',
+/** Modules that most starts do not need, and that take milliseconds to load. */
+const atFirstUse = /^(?:node:(?:child_process|fs\/promises|tls|zlib)|@marcbachmann\/cel-js|jose|oauth4webapi)$/;
+
+/** Loads these modules when one of their members is first read. */
+const loadedAtFirstUse = {
+  name: 'loaded at first use',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:(child_process|fs\/promises|tls|zlib)$/ }, ({ path }) => ({ path, namespace: 'late' }));
-    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
-      const getters = Object.keys(await import(path)).map((name) => `get ${name}() { return load().${name}; }`);
-      return { contents: `const load = () => process.getBuiltinModule('${path}'); module.exports = { ${getters} };` };
+    const namespace = 'at-first-use';
+    onResolve({ filter: atFirstUse }, ({ path, namespace: from }) =>
+      from === namespace ? undefined : { path, namespace },
+    );
+    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
+      const getters = Object.keys(await import(path)).map(
+        (name) => `get ${name}() { return require('${path}').${name}; }`,
+      );
+      return { contents: `module.exports = { ${getters} };`, resolveDir: import.meta.dirname };
     });
   },
 };

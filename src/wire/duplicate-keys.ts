@@ -161,13 +161,15 @@ function nameFrom(bytes: Uint8Array, start: number): string {
 const SHORT_NAME = 16;
 /** 256 random words for each byte position of a short name. */
 export const SHORT_PLACES = SHORT_NAME * 256;
+/** Of 2^32: multiples of it are spread evenly. */
+const GOLDEN_RATIO = 0x9e3779b1;
 /** Rounds after the last word, without input. */
 const FINAL_ROUNDS = 3;
 
 let key0 = 0;
 let key1 = 0;
-/** A random word for every byte value at every position of a short name. */
-export const randomWords = new Int32Array(SHORT_PLACES);
+/** A word for every byte value at every position of a short name. `keyHashes` makes them random. */
+export const randomWords = new Int32Array(SHORT_PLACES).map((_, place) => Math.imul(place + 1, GOLDEN_RATIO));
 
 export function keyHashes(first: number, second: number): void {
   key0 = first | 0;
@@ -179,8 +181,6 @@ export function keyHashes(first: number, second: number): void {
     randomWords[i] = longHash(place, view, 0, 4);
   }
 }
-
-keyHashes(0, 0);
 
 /**
  * The hash of a short name is the xor of its random words: simple tabulation (M. Pătraşcu, M. Thorup, "The Power of

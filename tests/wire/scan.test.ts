@@ -7,6 +7,9 @@ import { awkwardJson, awkwardText, holds, spell, spelling } from './property.ts'
 
 const depth = 128;
 
+/** The key that tests have. */
+keyHashes(0, 0);
+
 function refusal(input: string | Uint8Array, limits = { depth }): Failure {
   try {
     readMessage(typeof input === 'string' ? Buffer.from(input) : input, limits);
