@@ -14,11 +14,19 @@ export async function bundle(outdir, plugins = []) {
 /** Builds now and after every change of a source file; tells each time how many errors there were. */
 export async function watchBundle(outdir, built) {
   prepare(outdir);
-  const [program, ...others] = optionsFor(outdir, []);
-  await Promise.all(others.map((options) => build(options)));
-  const telling = { name: 'built', setup: ({ onEnd }) => onEnd(({ errors }) => built(errors.length)) };
-  const watching = await context({ ...program, plugins: [...program.plugins, telling] });
-  await watching.watch();
+  const all = optionsFor(outdir, []);
+  const begun = new Set();
+  await Promise.all(
+    all.map(async (options) => {
+      const ended = ({ errors }) => {
+        begun.add(options);
+        if (begun.size === all.length) built(errors.length);
+      };
+      const telling = { name: 'built', setup: ({ onEnd }) => onEnd(ended) };
+      const watching = await context({ ...options, plugins: [...options.plugins, telling] });
+      await watching.watch();
+    }),
+  );
 }
 
 /** Deletes what is there: V8 would accept the code of an older bundle if both have the same length. */

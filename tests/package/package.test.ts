@@ -57,6 +57,20 @@ describe('the bundle', () => {
   });
 });
 
+describe('a config with an HTTP backend', () => {
+  it('loads no module of Node that only other configs need', () => {
+    inCopy((folder) => {
+      writeFileSync(join(folder, 'mcp.json'), '{ "mcpServers": { "b": { "url": "http://127.0.0.1:9/mcp" } } }');
+      const preload = join(folder, 'telling.cjs');
+      writeFileSync(preload, "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')));");
+      const loaded = run(folder, ['config', 'check', 'mcp.json'], ['--require', preload]).split('\n');
+      expect(loaded).toContain('NativeModule http');
+      const needless = ['child_process', 'fs/promises', 'http2', 'tls', 'zlib'];
+      expect(needless.filter((name) => loaded.includes(`NativeModule ${name}`))).toEqual([]);
+    });
+  });
+});
+
 describe('the code cache', () => {
   /** Tells what V8 said of the code, before the program runs. */
   const telling = `const vm = require('node:vm');

@@ -5,11 +5,12 @@ import { OutwardError } from './errors.ts';
 
 type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
+/** `node:zlib` is loaded at the first compressed response. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
-  ['gzip', promisify(gunzip)],
-  ['x-gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['br', promisify(brotliDecompress)],
+  ['gzip', (bytes, options) => promisify(gunzip)(bytes, options)],
+  ['x-gzip', (bytes, options) => promisify(gunzip)(bytes, options)],
+  ['deflate', (bytes, options) => promisify(inflate)(bytes, options)],
+  ['br', (bytes, options) => promisify(brotliDecompress)(bytes, options)],
 ]);
 
 /** Must match DECODERS. */
