@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
 
-type Program = (require: NodeJS.Require, programUrl: string) => void;
+type BundledProgram = (require: NodeJS.Require, programUrl: string) => void;
 
 const file = join(__dirname, 'bascule.js');
 const programUrl = pathToFileURL(file).href;
 
 export const script = compile();
-const program: Program = script.runInThisContext();
+const program: BundledProgram = script.runInThisContext();
 program(createRequire(file), programUrl);
 
 /** Returns before the program runs: a frame on the stack would keep the buffers that are read here. */
