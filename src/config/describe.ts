@@ -69,7 +69,7 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
 }
 
 function logged({ log: { level, format, requests } }: Config): string {
-  return `level ${level}, format ${format}, ${requests ? 'a line for each request' : 'no lines for requests that are served'}`;
+  return `level ${level}, format ${format}${requests ? ', a line for each request' : ''}`;
 }
 
 function measured({ metrics }: Config): string {

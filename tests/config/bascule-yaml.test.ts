@@ -61,7 +61,7 @@ describe('bascule.yaml', () => {
         limits: defaultLimits,
         identity: nobody,
         rates: [],
-        log: { level: 'info', format: 'auto' },
+        log: { level: 'info', format: 'auto', requests: false },
         store: { dir: '/project/.bascule' },
         watch: true,
         seal: {},
@@ -109,7 +109,8 @@ limits:
   bodyBytes: 1MiB
   drainMs: 2.5 s
   rounds: 3
-log: { level: debug, format: text }
+log: { level: debug, format: text, requests: true }
+metrics: { listen: "[::1]:9999" }
 watch: false
 seal: { key: 0123456789abcdef0123456789abcdef }
 `;
@@ -189,7 +190,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       identity: nobody,
       rates: [],
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
-      log: { level: 'debug', format: 'text' },
+      log: { level: 'debug', format: 'text', requests: true },
+      metrics: { host: '::1', port: 9999 },
       store: { dir: '/project/.bascule' },
       watch: false,
       seal: { key: '0123456789abcdef0123456789abcdef' },
@@ -251,7 +253,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, watch, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, store, log, watch, seal
   did you mean \`listen\`?`,
     },
     {

@@ -79,7 +79,7 @@ describe('the command line', () => {
       { overrides },
     );
     expect(config.listen).toMatchObject({ host: '::1', port: 0 });
-    expect(config.log).toEqual({ level: 'debug', format: 'auto' });
+    expect(config.log).toEqual({ level: 'debug', format: 'auto', requests: false });
   });
 
   test('is checked like the file, and together with it', () => {
@@ -97,7 +97,7 @@ command line: \`logLevel\` has a wrong value
 bascule.yaml:2:1: unknown key \`x\`
   2 | x: *
     | ^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, store, log, watch, seal`,
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, store, log, watch, seal`,
     );
   });
 
@@ -156,6 +156,8 @@ audit
   none: no decision is recorded
 log
   level info, format auto
+metrics
+  recorded, but not served
 seal
   seal.key of the config`);
     expect(said).not.toContain('s3cr3t');
@@ -202,6 +204,8 @@ audit
   none: no decision is recorded
 log
   level info, format auto
+metrics
+  recorded, but not served
 seal
   a random key of this process`);
   });

@@ -111,20 +111,21 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
   }
 
   #called(operations: Operations, call: ObservedCall, outcome: CallOutcome | undefined): void {
-    const { row, message, client, origin } = call.request;
+    const { revision, request } = call;
+    const { row, message, client, origin } = request;
     const ms = this.#clock.now() - call.startedAt;
     if (origin !== undefined) {
       origin.upstreamMs += ms;
       origin.upstreamCalls += 1;
-      if (call.revision !== undefined && client.revision !== call.revision)
-        this.bridged.add(this.#pair(client.revision, call.revision));
+      if (revision !== undefined && client.revision !== revision)
+        this.bridged.add(this.#pair(client.revision, revision));
     }
     if (outcome?.kind === 'result' && row.list !== undefined) this.names.learn(row, outcome.message);
     // A stream that lives as long as its client wants says nothing about the backend.
     if (row.longLived === true && outcome?.kind !== 'failure') return;
     const { bytes, params } = message;
     const name = row.name === 'name' ? nameIndex(this.names, row, bytes, member(params, 'name')) : UNNAMED;
-    operations.record(row, name, outcomeEnding(outcome), call.revision, ms / 1_000);
+    operations.record(row, name, outcomeEnding(outcome), revision, ms / 1_000);
   }
 
   #pair(client: Revision, backend: Revision): number {
