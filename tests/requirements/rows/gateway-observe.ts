@@ -26,6 +26,11 @@ export const gatewayObserve = {
     behaviour:
       'Metrics are served in OpenMetrics or Prometheus text on a listener of their own, on loopback unless the config allows the network.',
   }),
+  'gateway:observe:prometheus': held({
+    spec: 'gateway',
+    behaviour:
+      'A real Prometheus scrapes the gateway under traffic, answers every query of the shipped dashboard and evaluates every shipped alert rule.',
+  }),
   'gateway:observe:request-log': held({
     spec: 'gateway',
     behaviour:
