@@ -6,6 +6,7 @@ import { edges } from './edges.ts';
 import { askingForKeys, askingForTokens, askingNothing, ignoringKeys } from './identity.ts';
 import { basculeLists, basculeMerged, fromMemory, singleEndpoint } from './many.ts';
 import { mcpProxy } from './mcp-proxy.ts';
+import { notObserved, withMetrics, withRequestLog } from './observe.ts';
 import { bridge, passThrough } from './pass-through.ts';
 import { mergedAlone, usualDeployment, withKeyAndRules, withNoRules, withRules } from './policy.ts';
 
@@ -29,5 +30,8 @@ export const contestants: readonly Contestant[] = [
   withKeyAndRules,
   mergedAlone,
   usualDeployment,
+  notObserved,
+  withMetrics,
+  withRequestLog,
   ...edges,
 ];

@@ -7,9 +7,20 @@ export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
 
 /**
  * Contestants are compared within one group only: by what the server is reached over, or by what is served where many
- * of them stand behind one address, or by who is let in, or by what is decided and recorded, or by the edges of HTTP.
+ * of them stand behind one address, or by who is let in, or by what is decided and recorded, or by what is observed, or by
+ * the edges of HTTP.
  */
-export type Group = 'http' | 'stdio' | 'lists' | 'among' | 'identity' | 'policy' | 'usual' | 'edges' | PeerGroup;
+export type Group =
+  | 'http'
+  | 'stdio'
+  | 'lists'
+  | 'among'
+  | 'identity'
+  | 'policy'
+  | 'usual'
+  | 'observe'
+  | 'edges'
+  | PeerGroup;
 
 /** Where Bascule is measured beside other gateways. */
 export type PeerGroup = 'peers-http-legacy' | 'peers-http-modern' | 'peers-stdio';

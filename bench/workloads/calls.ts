@@ -218,6 +218,14 @@ const merged: readonly CallWorkload[] = [
     connections: MANY,
     ...small,
   },
+  {
+    id: 'observe',
+    title: 'Small `tools/call`, 2026-07-28, with metrics that are scraped, and with the request log',
+    group: 'observe',
+    target: 'modern',
+    connections: MANY,
+    ...small,
+  },
 ];
 
 const guarded: readonly CallWorkload[] = [

@@ -1,4 +1,4 @@
-/** The durations of operations at one endpoint or one backend. A series is found by numbers, without any text. */
+/** The series of operations at one endpoint or one backend. They are found by numbers, without any text. */
 import { type MethodRow, methods } from '../../wire/methods.ts';
 import { type Revision, revisions } from '../../wire/revisions.ts';
 import { endings } from './endings.ts';
@@ -33,23 +33,16 @@ export class Operations {
     this.#names = names;
   }
 
-  /** `name`: as `nameIndex` returns it. `ending`: an index of `endings`. */
-  record(
-    row: MethodRow | undefined,
-    name: number,
-    ending: number,
-    revision: Revision | undefined,
-    seconds: number,
-  ): void {
+  /** The series of an operation. `name`: as `nameIndex` returns it. `ending`: an index of `endings`. */
+  of(row: MethodRow | undefined, name: number, ending: number, revision: Revision | undefined): number {
     const method = row === undefined ? METHODS - 1 : (methodIndex.get(row) ?? METHODS - 1);
     const version = revision === undefined ? REVISIONS - 1 : (revisionIndex.get(revision) ?? REVISIONS - 1);
     const key = ((name * METHODS + method) * ENDINGS + ending) * REVISIONS + version;
-    let series = this.#known.get(key);
-    if (series === undefined) {
-      series = this.#find(row, name, ending, revision);
-      this.#known.set(key, series);
-    }
-    this.#series.observe(series, seconds);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const series = this.#find(row, name, ending, revision);
+    this.#known.set(key, series);
+    return series;
   }
 
   #find(row: MethodRow | undefined, name: number, ending: number, revision: Revision | undefined): number {

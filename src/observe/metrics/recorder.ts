@@ -78,7 +78,8 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
     const { bytes, params } = context.target?.message ?? message;
     const name = row?.name === 'name' ? nameIndex(this.names, row, bytes, member(params, 'name')) : UNNAMED;
     const revision: Revision | undefined = (session?.client ?? context.client)?.revision;
-    records.operations.record(row, name, endingOf(ending, context), revision, seconds);
+    const series = records.operations.of(row, name, endingOf(ending, context), revision);
+    this.serverOperation.observe(series, seconds);
     if (context.upstreamCalls > 0 && ending.outcome !== 'cancelled')
       this.overhead.observe(records.overhead, Math.max(0, seconds - context.upstreamMs / 1_000));
   }
@@ -125,7 +126,8 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
     if (row.longLived === true && outcome?.kind !== 'failure') return;
     const { bytes, params } = message;
     const name = row.name === 'name' ? nameIndex(this.names, row, bytes, member(params, 'name')) : UNNAMED;
-    operations.record(row, name, outcomeEnding(outcome), revision, ms / 1_000);
+    const series = operations.of(row, name, outcomeEnding(outcome), revision);
+    this.clientOperation.observe(series, ms / 1_000);
   }
 
   #pair(client: Revision, backend: Revision): number {
