@@ -19,6 +19,8 @@ export interface ObservingOptions {
   readonly log: Log;
   readonly counters: Counters;
   readonly clock: Clock;
+  /** Takes the lines of the request log. `log.info` by default. */
+  readonly requestLine?: Log['info'];
 }
 
 export class Observing {
@@ -30,10 +32,10 @@ export class Observing {
   #listener: MetricsListener | undefined;
 
   constructor({ requests }: Pick<LogConfig, 'requests'>, options: ObservingOptions) {
-    const { log, counters, clock } = options;
+    const { log, counters, clock, requestLine = log.info } = options;
     this.#options = options;
     this.#recorder = new Recorder(clock);
-    const requestLog = requests ? [new RequestLog({ log, clock, clients: new ClientNames() })] : [];
+    const requestLog = requests ? [new RequestLog({ write: requestLine, clock, clients: new ClientNames() })] : [];
     this.watchers = [this.#recorder, ...requestLog];
     this.notes = ingressNotes(log, counters, (failure) => this.#recorder.failed(failure));
   }

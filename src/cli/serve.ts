@@ -37,7 +37,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   const say = (text: string) => stdout.write(`${text}\n`);
   let greeted = false;
   const early: string[] = [];
-  const observing = new Observing(config.log, { log, counters, clock: systemClock });
+  const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
   const assembled = assemble(config, {
     log,
     counters,

@@ -48,6 +48,8 @@ export class ClientAddresses {
 
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
+    // Most peers are clients. Node makes `headersDistinct` when it is read, which costs more than everything here.
+    if (caller === undefined || !isIn(this.#trusted, caller)) return caller;
     // The raw header: the OAuth library is shown none of these headers (oauth/server/create.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
     while (caller !== undefined && this.#isTrusted(caller)) {
@@ -62,6 +64,7 @@ export class ClientAddresses {
 
 /** One spelling per address, without its zone. Undefined if the text is not an address. */
 function plainAddress(text: string): string | undefined {
+  if (isIP(text) === 4) return text;
   const parts = withPort.exec(text);
   const [address = ''] = (parts?.[1] ?? parts?.[2] ?? text).split('%');
   const family = isIP(address);

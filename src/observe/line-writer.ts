@@ -21,11 +21,18 @@ export interface LineWriterOptions {
   onDropped?(count: number): void;
 }
 
+/** A person who watches does not notice it, and a write costs more than the lines in it. */
+const GATHER_MS = 50;
+/** From this size on, a write is worth its cost. */
+const GATHER_BYTES = 32 * 1024;
+
 export class LineWriter {
   readonly #options: LineWriterOptions;
   #waiting: string[] = [];
   #bytes = 0;
   #isWriting = false;
+  /** Set while lines wait for others. */
+  #gathering: NodeJS.Timeout | undefined;
   #dropped = 0;
   #whenIdle: (() => void)[] = [];
 
@@ -46,8 +53,20 @@ export class LineWriter {
     if (!this.#isWriting) this.#send();
   }
 
+  /** The same for lines that come in crowds: they wait for each other for a moment, or for a line that does not wait. */
+  gather(line: string): void {
+    if (this.#isWriting || this.#bytes + line.length > Math.min(this.#options.queueBytes, GATHER_BYTES)) {
+      this.write(line);
+      return;
+    }
+    this.#bytes += line.length;
+    this.#waiting.push(line);
+    this.#gathering ??= setTimeout(() => this.#gathered(), GATHER_MS).unref();
+  }
+
   /** Resolves when everything was written, or after this time. */
   flush(withinMs: number): Promise<void> {
+    this.#gathered();
     if (!this.#isWriting) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
@@ -58,7 +77,13 @@ export class LineWriter {
     });
   }
 
+  #gathered(): void {
+    if (!this.#isWriting && this.#waiting.length > 0) this.#send();
+  }
+
   #send(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
     const lines = this.#waiting;
     const told = this.#dropped;
     this.#isWriting = true;

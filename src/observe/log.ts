@@ -11,6 +11,8 @@ export type Log = Readonly<Record<LogMethod, (facts: LogFacts, text: string) => 
 
 /** The log of the running program. It queues lines for their reader. */
 export interface ProgramLog extends Log {
+  /** A line at `info` of a kind that comes with every request: it may wait for others for a moment. */
+  readonly frequent: Log['info'];
   /** Call before the program ends: resolves when the last lines were written, or after a second. */
   flush(): Promise<void>;
 }
@@ -42,15 +44,18 @@ export function createLog(options: LogOptions): ProgramLog {
   });
   const lowest = levels.indexOf(options.level);
   const at = (level: LogMethod): Log[LogMethod] =>
-    levels.indexOf(level) < lowest ? () => undefined : (facts, text) => writer.write(lineOf(level, facts, text));
+    levels.indexOf(level) < lowest ? ignore : (facts, text) => writer.write(lineOf(level, facts, text));
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
+    frequent: levels.indexOf('info') < lowest ? ignore : (facts, text) => writer.gather(lineOf('info', facts, text)),
     flush: () => writer.flush(FLUSH_MS),
   };
 }
+
+const ignore = (): void => undefined;
 
 type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
 

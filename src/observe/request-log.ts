@@ -14,7 +14,8 @@ import type { Log } from './log.ts';
 import type { Watcher } from './watchers.ts';
 
 export interface RequestLogOptions {
-  readonly log: Log;
+  /** Takes the lines. */
+  readonly write: Log['info'];
   readonly clock: Pick<Clock, 'now'>;
   readonly clients: ClientNames;
 }
@@ -35,11 +36,11 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
     const { message, principal, endpoint, connection, session } = context;
     // A batch is told of as a whole, too: its members have lines of their own.
     if (message.kind !== 'request' && message.kind !== 'notification') return;
-    const { log, clock, clients } = this.#options;
+    const { write, clock, clients } = this.#options;
     const row: MethodRow | undefined = context.row ?? methodRow(message.method);
     const name = row?.name === undefined ? undefined : targetOf(message, row)?.text;
     const ms = clock.now() - context.startedAt;
-    log.info(
+    write(
       {
         requestId: context.requestId ?? randomUUID(),
         principal: shownPrincipal(principal),
