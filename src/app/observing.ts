@@ -3,7 +3,6 @@ import type { LogConfig } from '../config/config.ts';
 import type { MetricsConfig } from '../config/metrics.ts';
 import type { IngressNotes } from '../downstream/events.ts';
 import type { Clock } from '../exchange/clock.ts';
-import { ClientNames } from '../observe/client-names.ts';
 import type { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
 import type { Log } from '../observe/log.ts';
@@ -35,7 +34,7 @@ export class Observing {
     const { log, counters, clock, requestLine = log.info } = options;
     this.#options = options;
     this.#recorder = new Recorder(clock);
-    const requestLog = requests ? [new RequestLog({ write: requestLine, clock, clients: new ClientNames() })] : [];
+    const requestLog = requests ? [new RequestLog({ write: requestLine, clock })] : [];
     this.watchers = [this.#recorder, ...requestLog];
     this.notes = ingressNotes(log, counters, (failure) => this.#recorder.failed(failure));
   }

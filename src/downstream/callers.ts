@@ -49,7 +49,7 @@ export class ClientAddresses {
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // Most peers are clients. Node makes `headersDistinct` when it is read, which costs more than everything here.
-    if (caller === undefined || !isIn(this.#trusted, caller)) return caller;
+    if (caller === undefined || !this.#isTrusted(caller)) return caller;
     // The raw header: the OAuth library is shown none of these headers (oauth/server/create.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
     while (caller !== undefined && this.#isTrusted(caller)) {

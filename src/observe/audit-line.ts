@@ -71,6 +71,9 @@ export function addAuditLine(lines: LineBuffer, record: AuditRecord): void {
   addText(lines, ',"revision":', record.revision);
   addText(lines, ',"endpoint":', record.endpoint);
   addText(lines, ',"address":', record.address);
+  addText(lines, ',"client":', record.client);
+  addText(lines, ',"session":', record.session);
+  addText(lines, ',"requestId":', record.requestId);
   addText(lines, ',"backend":', record.backend);
   addText(lines, ',"action":', record.action);
   addName(lines, record.name);

@@ -15,8 +15,14 @@ export interface AuditRecord extends RecordedParts {
   readonly principal: AuditedPrincipal;
   readonly revision?: string | undefined;
   readonly endpoint: string;
-  /** The client's address, if the principal is unknown. */
+  /** The client's address. */
   readonly address?: string | undefined;
+  /** How the client names itself: `name/version`. */
+  readonly client?: string | undefined;
+  /** A legacy session, by a part of its id: the whole id would let a reader of the records use the session. */
+  readonly session?: string | undefined;
+  /** `X-Request-Id`. */
+  readonly requestId?: string | undefined;
   readonly backend?: string | undefined;
   /** Undefined if the request was refused before its action was known. */
   readonly action?: string | undefined;
@@ -26,6 +32,16 @@ export interface AuditRecord extends RecordedParts {
   readonly outcome?: AuditOutcome | undefined;
   readonly traceId?: string | undefined;
   readonly arguments?: unknown;
+}
+
+/** Where a request came from. Members are read when the record is written. */
+export interface AuditedSender {
+  readonly address: string | undefined;
+  readonly clientName: string | undefined;
+  readonly sessionTag: string | undefined;
+  readonly requestId: string | undefined;
+  /** The HTTP header, which counts where the message itself has none. */
+  readonly traceparent: string | undefined;
 }
 
 /** For a request with many targets, which still has only one record. Lists contain the first few. */

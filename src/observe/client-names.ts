@@ -8,20 +8,18 @@ const MOST_KEPT = 256;
 /** A longer `clientInfo`, with icons, is parsed each time. */
 const KEPT_CHARACTERS = 1_024;
 
-export class ClientNames {
-  readonly #kept = new Map<string, string | undefined>();
+const kept = new Map<string, string | undefined>();
 
-  of(info: Raw | undefined): string | undefined {
-    if (info === undefined) return undefined;
-    const text =
-      typeof info === 'string' ? info : Buffer.from(info.buffer, info.byteOffset, info.byteLength).toString();
-    if (this.#kept.has(text)) return this.#kept.get(text);
-    const shown = shownClient(text);
-    if (text.length > KEPT_CHARACTERS) return shown;
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    this.#kept.set(text, shown);
-    return shown;
-  }
+/** Undefined where the client does not name itself. */
+export function clientName(info: Raw | undefined): string | undefined {
+  if (info === undefined) return undefined;
+  const text = typeof info === 'string' ? info : Buffer.from(info.buffer, info.byteOffset, info.byteLength).toString();
+  if (kept.has(text)) return kept.get(text);
+  const shown = shownClient(text);
+  if (text.length > KEPT_CHARACTERS) return shown;
+  if (kept.size >= MOST_KEPT) kept.clear();
+  kept.set(text, shown);
+  return shown;
 }
 
 function shownClient(info: string): string | undefined {

@@ -9,7 +9,7 @@ import type { MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { type ClientNames, SHOWN_CHARACTERS } from './client-names.ts';
+import { SHOWN_CHARACTERS } from './client-names.ts';
 import type { Log } from './log.ts';
 import type { Watcher } from './watchers.ts';
 
@@ -17,7 +17,6 @@ export interface RequestLogOptions {
   /** Takes the lines. */
   readonly write: Log['info'];
   readonly clock: Pick<Clock, 'now'>;
-  readonly clients: ClientNames;
 }
 
 export class RequestLog implements Watcher, MessageObserver<RequestContext> {
@@ -33,10 +32,10 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
   }
 
   ended(context: RequestContext, { outcome, failure }: MessageEnding): void {
-    const { message, principal, endpoint, connection, session } = context;
+    const { message, principal, endpoint, connection } = context;
     // A batch is told of as a whole, too: its members have lines of their own.
     if (message.kind !== 'request' && message.kind !== 'notification') return;
-    const { write, clock, clients } = this.#options;
+    const { write, clock } = this.#options;
     const row: MethodRow | undefined = context.row ?? methodRow(message.method);
     const name = row?.name === undefined ? undefined : targetOf(message, row)?.text;
     const ms = clock.now() - context.startedAt;
@@ -44,8 +43,8 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
       {
         requestId: context.requestId ?? randomUUID(),
         principal: shownPrincipal(principal),
-        address: addressOf(context),
-        client: clients.of((session?.client ?? context.client)?.info),
+        address: context.address,
+        client: context.clientName,
         endpoint: endpoint.path,
         method: message.method.slice(0, SHOWN_CHARACTERS),
         name: name?.slice(0, SHOWN_CHARACTERS),
@@ -58,10 +57,4 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
       'request',
     );
   }
-}
-
-/** Absent over stdio, and where the connection is closed already. */
-export function addressOf({ credentials, generation }: RequestContext): string | undefined {
-  if (credentials === 'local') return undefined;
-  return generation.addresses.of(credentials) || undefined;
 }

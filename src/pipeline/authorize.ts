@@ -126,12 +126,14 @@ function originOf({ backend, names }: ResolvedTarget, name: string): Origin {
 
 /** For messages that concern all backends of the endpoint together. */
 export function authorizeForAll(
-  { principal, endpoint, authorizer }: RequestContext,
+  context: RequestContext,
   row: MethodRow,
   revision: Revision | undefined,
   message: Message,
 ): Authorization {
-  return authorizer.ask({ principal, endpoint, row, backend: onlyBackend(endpoint), revision, message });
+  const { principal, endpoint, authorizer } = context;
+  const backend = onlyBackend(endpoint);
+  return authorizer.ask({ principal, endpoint, row, backend, revision, message, sender: context });
 }
 
 /** A message that gets no response. */
@@ -154,13 +156,14 @@ export function authorizeOneWay(
 
 /** The request, in the form that policy decides about. */
 export function asAuthorizationRequest(
-  { principal, client, request, endpoint: own }: RequestContext,
+  context: RequestContext,
   row: MethodRow,
   backend: string,
   thing?: Thing,
-  endpoint: Endpoint = own,
+  endpoint: Endpoint = context.endpoint,
 ): AuthorizationRequest {
-  return { principal, endpoint, row, backend, revision: client.revision, message: request, thing };
+  const { principal, client, request } = context;
+  return { principal, endpoint, row, backend, revision: client.revision, message: request, thing, sender: context };
 }
 
 /** The one backend behind an endpoint; empty where several stand behind it. */

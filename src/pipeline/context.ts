@@ -10,6 +10,8 @@ import type { Exchange, ExchangeObserver } from '../exchange/exchange.ts';
 import type { CallOrigin, MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import type { Reply } from '../exchange/outlet.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
+import type { AuditedSender } from '../observe/audit.ts';
+import { clientName } from '../observe/client-names.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Session } from '../session/session.ts';
@@ -19,6 +21,9 @@ import type { Era } from '../wire/revisions.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { Generation } from './generation.ts';
 import type { Listen } from './modern-listens.ts';
+
+/** 48 bits tell sessions apart, and do not help to guess the rest. */
+const SESSION_TAG_CHARACTERS = 8;
 
 /** A message as its transport brings it. */
 export interface ArrivedMessage {
@@ -34,7 +39,7 @@ export interface ArrivedMessage {
   readonly requestId?: string | undefined;
 }
 
-export class RequestContext implements ExchangeObserver, CallOrigin {
+export class RequestContext implements ExchangeObserver, CallOrigin, AuditedSender {
   /** Decides everything about the request, whatever a reload brings meanwhile. */
   readonly generation: Generation;
   readonly endpoint: Endpoint;
@@ -114,6 +119,24 @@ export class RequestContext implements ExchangeObserver, CallOrigin {
     const { observer } = this;
     this.observer = undefined;
     observer?.ended(this, ending);
+  }
+
+  /** Absent over stdio, and where the connection is closed already. */
+  get address(): string | undefined {
+    const { credentials, generation } = this;
+    return credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined;
+  }
+
+  get clientName(): string | undefined {
+    return clientName((this.session?.client ?? this.client)?.info);
+  }
+
+  get sessionTag(): string | undefined {
+    return this.session?.id.slice(0, SESSION_TAG_CHARACTERS);
+  }
+
+  get traceparent(): string | undefined {
+    return this.header?.('traceparent');
   }
 
   /** The target, where the resolve stage has found one. */

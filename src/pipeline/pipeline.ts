@@ -129,7 +129,8 @@ export class Pipeline implements StageServices {
   #refuse(context: RequestContext, error: unknown): void {
     const { message, principal, endpoint, authorizer, reply, era } = context;
     const failure = this.shared.fault(error);
-    authorizer.refused({ principal, endpoint, message: message.kind === 'batch' ? undefined : message }, failure);
+    const read = message.kind === 'batch' ? undefined : message;
+    authorizer.refused({ principal, endpoint, message: read, sender: context }, failure);
     reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     // Last, so that observers know the status of the response.
     context.ended({ outcome: 'error', failure });

@@ -6,6 +6,7 @@ import {
   type Audit,
   type AuditedArguments,
   type AuditedPrincipal,
+  type AuditedSender,
   type AuditRecord,
   auditedPrincipal,
   type RecordedParts,
@@ -17,7 +18,7 @@ import { type AuthorizationRequest, argumentsOf, traceOf } from './authorization
 import type { Ruling } from './ruling.ts';
 
 /** A message that was refused before its operation and backend were known. */
-export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'message'>;
+export type Unasked = Pick<AuthorizationRequest, 'principal' | 'endpoint' | 'message' | 'sender'>;
 
 /** Where decisions go: each to its own record, or all parts of a request to one record. */
 export interface DecisionTrail {
@@ -29,10 +30,18 @@ export interface DecisionTrail {
 }
 
 export interface EarlyRefusal
-  extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'action' | 'name' | 'traceId'> {
+  extends Pick<AuditRecord, 'generation' | 'endpoint' | 'action' | 'name' | 'traceId' | keyof RecordedSender> {
   readonly reason: string;
   /** Absent where the credentials were refused. */
   readonly principal?: Principal | undefined;
+}
+
+type RecordedSender = Pick<AuditRecord, 'address' | 'client' | 'session' | 'requestId'>;
+
+function from(sender: AuditedSender | undefined): RecordedSender {
+  if (sender === undefined) return {};
+  const { address, clientName: client, sessionTag: session, requestId } = sender;
+  return { address, client, session, requestId };
 }
 
 export interface Started {
@@ -68,10 +77,11 @@ export class AuditTrail implements DecisionTrail {
   }
 
   /** Records a message in a form that the profile does not allow, or an unexpected response. */
-  refused({ principal, endpoint, message }: Unasked, generation: number, reason: string): void {
+  refused({ principal, endpoint, message, sender }: Unasked, generation: number, reason: string): void {
     const row = message !== undefined && 'method' in message ? methodRow(message.method) : undefined;
     const action = row?.action;
-    this.early({ reason, generation, principal, endpoint: endpoint.path, action, traceId: traceOf(message) });
+    const traceId = traceOf(message, sender);
+    this.early({ reason, generation, principal, endpoint: endpoint.path, action, traceId, ...from(sender) });
   }
 
   /** Records what was refused before policy was asked. */
@@ -116,7 +126,7 @@ export class AuditTrail implements DecisionTrail {
     durationMs?: number,
   ): void {
     const { isDemanded, audit } = this.#options;
-    const { message, thing, backend } = request;
+    const { message, thing, backend, sender } = request;
     const { parts } = end;
     const record: AuditRecord = {
       time: this.#written(time),
@@ -129,6 +139,7 @@ export class AuditTrail implements DecisionTrail {
       principal: this.#principal(request.principal),
       revision: request.revision,
       endpoint: request.endpoint.path,
+      ...from(sender),
       backend: backend === '' ? undefined : backend,
       action: request.row.action,
       name: thing?.name,
@@ -138,7 +149,7 @@ export class AuditTrail implements DecisionTrail {
       deniedCount: parts?.deniedCount,
       durationMs,
       outcome: end.outcome,
-      traceId: traceOf(message),
+      traceId: traceOf(message, sender),
       arguments: this.#options.arguments && this.#recorded(thing?.name, () => argumentsOf(request)),
     };
     audit.write(record, isDemanded && reserved);

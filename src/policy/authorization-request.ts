@@ -4,6 +4,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Ending } from '../exchange/exchange.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { AuditedSender } from '../observe/audit.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { hasMoreThan, member, textMember, valueAt } from '../wire/values.ts';
@@ -26,6 +27,8 @@ export interface AuthorizationRequest {
   readonly message?: Message | undefined;
   readonly thing?: Thing | undefined;
   readonly annotations?: (() => unknown) | undefined;
+  /** For the audit record. */
+  readonly sender?: AuditedSender | undefined;
   /** Set where the arguments are not those of `message`. */
   readonly arguments?: (() => unknown) | undefined;
 }
@@ -129,8 +132,8 @@ export function kindOf(row: MethodRow, kind: 'tool' | 'prompt' | 'resource'): Th
 }
 
 /** https://www.w3.org/TR/trace-context/#traceparent-header, which MCP carries in `_meta`. */
-export function traceOf(message: Message | undefined): string | undefined {
-  if (message === undefined || !('meta' in message)) return undefined;
-  const text = textMember(message.bytes, message.meta, 'traceparent');
+export function traceOf(message: Message | undefined, sender?: AuditedSender): string | undefined {
+  const own = message !== undefined && 'meta' in message ? message.meta : undefined;
+  const text = (own && message && textMember(message.bytes, own, 'traceparent')) ?? sender?.traceparent;
   return text === undefined ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(text)?.[1];
 }

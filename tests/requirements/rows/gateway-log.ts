@@ -38,6 +38,11 @@ export const gatewayLog = {
     spec: 'gateway',
     behaviour: 'Refused credentials and unknown names are audit records, with the address where there is no principal.',
   }),
+  'gateway:audit:sender': held({
+    spec: 'gateway',
+    behaviour:
+      'An audit record has the address and the name of the client, a part of the id of its session, the request id and the trace id.',
+  }),
   'gateway:log:backend-states': held({
     spec: 'gateway',
     behaviour: 'The log says when a backend starts, is ready, or is down, with the cause and its last lines of stderr.',
