@@ -1,6 +1,6 @@
 /**
- * Ports of what watches the gateway at work: metrics, the request log, traces, the console. Each is told of a message or
- * call when it begins and when it ends. Observers return at once, never throw, and change nothing.
+ * Ports of what watches the gateway at work: metrics, the request log, traces, the console. Each is told of a message
+ * or call when it begins and when it ends. Observers return at once, never throw, and change nothing.
  */
 import type { Failure } from '../errors/failure.ts';
 import type { Pieces } from '../wire/compose.ts';
@@ -34,7 +34,7 @@ export interface MessageObserver<Context> {
   ended(context: Context, ending: MessageEnding): void;
 }
 
-/** A request to a backend, as observers see it: a client's, or one of the gateway itself, such as the read of a list. */
+/** A request to a backend, as observers see it: a client's, or one of the gateway itself, such as reading a list. */
 export interface ObservedCall {
   readonly request: CallRequest;
   /** On the clock of the gateway. */

@@ -53,7 +53,7 @@ export class LineWriter {
     if (!this.#isWriting) this.#send();
   }
 
-  /** The same for lines that come in crowds: they wait for each other for a moment, or for a line that does not wait. */
+  /** The same for lines that come in crowds: they wait a moment for each other, or for a line that does not wait. */
   gather(line: string): void {
     if (this.#isWriting || this.#bytes + line.length > Math.min(this.#options.queueBytes, GATHER_BYTES)) {
       this.write(line);

@@ -17,7 +17,10 @@ export interface StartedGateway {
   readonly process: ChildProcess;
 }
 
-/** Two backends work, one of them in an older revision, and one is down; a rule denies one tool, and one rate is soon exceeded. */
+/**
+ * Two backends work, one of them in an older revision, and one is down. A rule denies one tool, and one rate is soon
+ * exceeded.
+ */
 export async function startServing(folder: string): Promise<StartedGateway> {
   const dist = join(folder, 'dist');
   await bundle(dist);

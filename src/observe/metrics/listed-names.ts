@@ -2,7 +2,7 @@
 import type { ResultResponse, Span } from '../../wire/message.ts';
 import type { MethodRow } from '../../wire/methods.ts';
 import { member, valueAt } from '../../wire/values.ts';
-import { KnownNames } from './known-names.ts';
+import { LabelNames } from './label-names.ts';
 
 /** Lists that were read already, as fingerprints. Beyond this number they are read again. */
 const MOST_SEEN = 256;
@@ -10,8 +10,8 @@ const MOST_SEEN = 256;
 const SAMPLES = 256;
 
 export class ListedNames {
-  readonly tools = new KnownNames();
-  readonly prompts = new KnownNames();
+  readonly tools = new LabelNames();
+  readonly prompts = new LabelNames();
   readonly #seen = new Set<number>();
 
   get leftOut(): number {

@@ -1,6 +1,6 @@
 /** What metrics say about traffic, and that clients cannot make them grow. */
 import { describe, expect, it } from 'vitest';
-import { MOST_NAMES } from '../../../src/observe/metrics/known-names.ts';
+import { MOST_NAMES } from '../../../src/observe/metrics/label-names.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, call, request, text } from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { MetricFamily } from '../../../src/observe/metrics/families.ts';
 import { metricFamilies } from '../../../src/observe/metrics/families.ts';
-import { KnownNames, MOST_NAMES } from '../../../src/observe/metrics/known-names.ts';
+import { LabelNames, MOST_NAMES } from '../../../src/observe/metrics/label-names.ts';
 import { Series } from '../../../src/observe/metrics/series.ts';
 import { formatFor, writeText } from '../../../src/observe/metrics/text.ts';
 
@@ -78,7 +78,7 @@ test('values stay where they are when a family grows', () => {
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 test('a name is found by its bytes in a message; others, and those with escapes, are not', () => {
-  const names = new KnownNames();
+  const names = new LabelNames();
   for (const name of ['echo', 'ech', 'größe']) names.add(name);
   const message = bytes('{"name":"größe"}');
   expect(names.find(message, 9, message.byteLength - 2)).toBe(2);
@@ -88,7 +88,7 @@ test('a name is found by its bytes in a message; others, and those with escapes,
 });
 
 test('names beyond the bound are left out and counted', () => {
-  const names = new KnownNames();
+  const names = new LabelNames();
   for (let n = 0; n < MOST_NAMES + 5; n++) names.add(`tool ${n}`);
   names.add('x'.repeat(1_000));
   names.add('tool 1');

@@ -10,7 +10,7 @@ const NAME_BYTES = 128;
 /** A power of two, with room enough that probing stays short. */
 const SLOTS = 2_048;
 
-export class KnownNames {
+export class LabelNames {
   readonly names: string[] = [];
   /** How many names were left out because there were too many, or because they are too long. */
   leftOut = 0;
