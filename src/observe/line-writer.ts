@@ -5,6 +5,7 @@
  * Pipes and sockets are written without blocking (Node.js, "A note on process I/O"); files and terminals are written
  * synchronously.
  */
+import { LineBuffer } from './line-buffer.ts';
 
 /** The parts of a stream that are used. */
 export interface LineStream {
@@ -29,9 +30,12 @@ const GATHER_BYTES = 32 * 1024;
 export class LineWriter {
   readonly #options: LineWriterOptions;
   #waiting: string[] = [];
+  #waitingLines = 0;
   #bytes = 0;
   #isWriting = false;
-  /** Set while lines wait for others. */
+  /** Lines that wait for others. As strings they would outlive a garbage collection, which copies them. */
+  readonly #crowd = new LineBuffer(GATHER_BYTES);
+  #crowdLines = 0;
   #gathering: NodeJS.Timeout | undefined;
   #dropped = 0;
   #whenIdle: (() => void)[] = [];
@@ -43,25 +47,18 @@ export class LineWriter {
 
   /** A line with its line feed. Never blocks on a pipe, never throws. */
   write(line: string): void {
-    // Characters instead of bytes: close enough for a limit, and free.
-    if (this.#bytes + line.length > this.#options.queueBytes) {
-      this.#drop(1);
-      return;
-    }
-    this.#bytes += line.length;
-    this.#waiting.push(line);
-    if (!this.#isWriting) this.#send();
+    if (!this.#hasRoom(line)) return;
+    this.#gathered();
+    this.#queue(line, 1);
   }
 
   /** The same for lines that come in crowds: they wait a moment for each other, or for a line that does not wait. */
   gather(line: string): void {
-    if (this.#isWriting || this.#bytes + line.length > Math.min(this.#options.queueBytes, GATHER_BYTES)) {
-      this.write(line);
-      return;
-    }
-    this.#bytes += line.length;
-    this.#waiting.push(line);
-    this.#gathering ??= setTimeout(() => this.#gathered(), GATHER_MS).unref();
+    if (!this.#hasRoom(line)) return;
+    this.#crowd.add(line);
+    this.#crowdLines += 1;
+    if (this.#crowd.size >= GATHER_BYTES) this.#gathered();
+    else this.#gathering ??= setTimeout(() => this.#gathered(), GATHER_MS).unref();
   }
 
   /** Resolves when everything was written, or after this time. */
@@ -78,22 +75,39 @@ export class LineWriter {
   }
 
   #gathered(): void {
-    if (!this.#isWriting && this.#waiting.length > 0) this.#send();
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    const lines = this.#crowdLines;
+    this.#crowdLines = 0;
+    if (lines > 0) this.#queue(this.#crowd.take(), lines);
+  }
+
+  /** Counts the line as dropped where there is none. Characters instead of bytes: close enough, and free. */
+  #hasRoom(line: string): boolean {
+    const hasRoom = this.#bytes + this.#crowd.size + line.length <= this.#options.queueBytes;
+    if (!hasRoom) this.#drop(1);
+    return hasRoom;
+  }
+
+  #queue(text: string, lines: number): void {
+    this.#bytes += text.length;
+    this.#waiting.push(text);
+    this.#waitingLines += lines;
+    if (!this.#isWriting) this.#send();
   }
 
   #send(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    const lines = this.#waiting;
     const told = this.#dropped;
+    const lines = this.#waitingLines;
+    // Only lines after the queued ones are dropped, so the count belongs here.
+    const text = this.#waiting.join('') + (told === 0 ? '' : this.#options.droppedLine(told));
     this.#isWriting = true;
     this.#waiting = [];
+    this.#waitingLines = 0;
     const size = this.#bytes;
-    // Only lines after the queued ones are dropped, so the count belongs here.
-    const text = lines.join('') + (told === 0 ? '' : this.#options.droppedLine(told));
     const done = (error?: Error | null) => {
       this.#bytes -= size;
-      if (error) this.#drop(lines.length);
+      if (error) this.#drop(lines);
       else this.#dropped -= told;
       this.#next();
     };
