@@ -5,7 +5,7 @@ import type { IngressNotes } from '../downstream/events.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
-import type { Log } from '../observe/log.ts';
+import type { FrequentLog, Log } from '../observe/log.ts';
 import { type MetricsListener, startMetrics } from '../observe/metrics/listener.ts';
 import { Metrics } from '../observe/metrics/metrics.ts';
 import { ProcessGauges } from '../observe/metrics/process-gauges.ts';
@@ -19,7 +19,7 @@ export interface ObservingOptions {
   readonly counters: Counters;
   readonly clock: Clock;
   /** Takes the lines of the request log. `log.info` by default. */
-  readonly requestLine?: Log['info'];
+  readonly requestLine?: FrequentLog;
 }
 
 export class Observing {

@@ -47,15 +47,18 @@ export class LineWriter {
 
   /** A line with its line feed. Never blocks on a pipe, never throws. */
   write(line: string): void {
-    if (!this.#hasRoom(line)) return;
+    if (!this.#hasRoom(line.length)) return;
     this.#gathered();
     this.#queue(line, 1);
   }
 
-  /** The same for lines that come in crowds: they wait a moment for each other, or for a line that does not wait. */
-  gather(line: string): void {
-    if (!this.#hasRoom(line)) return;
-    this.#crowd.add(line);
+  /**
+   * The same for lines that come in crowds: they wait a moment for each other, or for a line that does not wait. `add`
+   * adds one line.
+   */
+  gather(add: (lines: LineBuffer) => void): void {
+    if (!this.#hasRoom(0)) return;
+    add(this.#crowd);
     this.#crowdLines += 1;
     if (this.#crowd.size >= GATHER_BYTES) this.#gathered();
     else this.#gathering ??= setTimeout(() => this.#gathered(), GATHER_MS).unref();
@@ -83,8 +86,8 @@ export class LineWriter {
   }
 
   /** Counts the line as dropped where there is none. Characters instead of bytes: close enough, and free. */
-  #hasRoom(line: string): boolean {
-    const hasRoom = this.#bytes + this.#crowd.size + line.length <= this.#options.queueBytes;
+  #hasRoom(characters: number): boolean {
+    const hasRoom = this.#bytes + this.#crowd.size + characters <= this.#options.queueBytes;
     if (!hasRoom) this.#drop(1);
     return hasRoom;
   }

@@ -1,5 +1,6 @@
 /** The log: lines on stderr, so that stdout stays free for the protocol. Callers never pass secrets. */
 import type { Counters } from './counters.ts';
+import type { LineBuffer } from './line-buffer.ts';
 import { type LineStream, LineWriter } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -9,10 +10,15 @@ export type LogFacts = Readonly<Record<string, unknown>>;
 
 export type Log = Readonly<Record<LogMethod, (facts: LogFacts, text: string) => void>>;
 
+/** Names need no escapes in JSON. */
+export type FrequentFacts = Readonly<Record<string, string | number | undefined>>;
+
+export type FrequentLog = (facts: FrequentFacts, text: string) => void;
+
 /** The log of the running program. It queues lines for their reader. */
 export interface ProgramLog extends Log {
   /** A line at `info` of a kind that comes with every request: it may wait for others for a moment. */
-  readonly frequent: Log['info'];
+  readonly frequent: FrequentLog;
   /** Call before the program ends: resolves when the last lines were written, or after a second. */
   flush(): Promise<void>;
 }
@@ -34,7 +40,9 @@ const FLUSH_MS = 1_000;
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
   const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
-  const lineOf = (isText ? textLine : jsonLine)(() => new Date());
+  const now = () => new Date();
+  const lineOf = (isText ? textLine : jsonLine)(now);
+  const addLine = isText ? undefined : jsonAdder(now);
   const writer = new LineWriter({
     stream,
     queueBytes,
@@ -50,7 +58,14 @@ export function createLog(options: LogOptions): ProgramLog {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    frequent: levels.indexOf('info') < lowest ? ignore : (facts, text) => writer.gather(lineOf('info', facts, text)),
+    frequent:
+      levels.indexOf('info') < lowest
+        ? ignore
+        : (facts, text) =>
+            writer.gather((lines) => {
+              if (addLine === undefined) lines.add(lineOf('info', facts, text));
+              else addLine(lines, facts, text);
+            }),
     flush: () => writer.flush(FLUSH_MS),
   };
 }
@@ -62,6 +77,37 @@ type LineFormat = (level: LogMethod, facts: LogFacts, text: string) => string;
 /** `{"time":"2026-11-18T04:28:21.123Z","level":"info",...,"msg":"text"}`. */
 export function jsonLine(now: () => Date): LineFormat {
   return (level, facts, text) => `${JSON.stringify({ time: now().toISOString(), level, ...facts, msg: text })}\n`;
+}
+
+/**
+ * Adds the line that `jsonLine` makes at `info`, without making a string of it: with every request, that is the
+ * difference between a small cost and a large one. Facts are texts and numbers, or absent.
+ */
+function jsonAdder(now: () => Date): (lines: LineBuffer, facts: FrequentFacts, text: string) => void {
+  let lastMs = Number.NaN;
+  let lastTime = '';
+  return (lines, facts, text) => {
+    const date = now();
+    if (date.getTime() !== lastMs) {
+      lastMs = date.getTime();
+      lastTime = date.toISOString();
+    }
+    lines.add('{"time":"');
+    lines.add(lastTime);
+    lines.add('","level":"info"');
+    for (const name in facts) {
+      const value = facts[name];
+      if (value === undefined) continue;
+      lines.add(',"');
+      lines.add(name);
+      lines.add('":');
+      if (typeof value === 'string') lines.addString(value);
+      else lines.addNumber(value);
+    }
+    lines.add(',"msg":');
+    lines.addString(text);
+    lines.add('}\n');
+  };
 }
 
 const time = (now: Date): string => now.toISOString().slice(11, 19);

@@ -10,12 +10,12 @@ import { shownPrincipal } from '../identity/principal.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { SHOWN_CHARACTERS } from './client-names.ts';
-import type { Log } from './log.ts';
+import type { FrequentLog } from './log.ts';
 import type { Watcher } from './watchers.ts';
 
 export interface RequestLogOptions {
   /** Takes the lines. */
-  readonly write: Log['info'];
+  readonly write: FrequentLog;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -49,7 +49,8 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
         method: message.method.slice(0, SHOWN_CHARACTERS),
         name: name?.slice(0, SHOWN_CHARACTERS),
         backend: context.target?.backend,
-        ...(connection === undefined ? { status: context.reply.status } : { transport: connection.via }),
+        status: connection === undefined ? context.reply.status : undefined,
+        transport: connection?.via,
         outcome,
         reason: failure?.reason,
         ms: Math.round(ms * 1_000) / 1_000,
