@@ -1,0 +1,64 @@
+/** `config check`, `policy check` and `policy test`: what a file means, before it is in force. */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readTrustedFile } from '../../app/trusted-file.ts';
+import type { Config } from '../../config/config.ts';
+import { describeConfig } from '../../config/describe.ts';
+import { callersOf } from '../../config/identity.ts';
+import { printable } from '../../config/problems.ts';
+import { review } from '../../policy/review.ts';
+import { checkPolicy, type PolicyCommand, testPolicy } from '../policy-command.ts';
+import { missingHere } from '../preflight.ts';
+import { configOption, withConfig } from '../with-config.ts';
+
+export function registerChecking(program: Command): void {
+  program
+    .command('config')
+    .description('check a config without serving it')
+    .command('check [config]')
+    .description('report its problems, or describe what it means')
+    .action((path: string | undefined) =>
+      withConfig(path, {}, async ({ config, notices }) => {
+        for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
+        const { policy } = config;
+        const { places, callers } = reviewed(config);
+        const remarks = policy === undefined ? [] : review(policy, places, callers);
+        for (const problem of [...missingHere(config), ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
+          process.stdout.write(`warning: ${printable(problem)}\n`);
+        process.stdout.write(`${describeConfig(config)}\n`);
+      }),
+    );
+
+  const policyCommand = program.command('policy').description('check a policy before it is in force');
+  policyCommand
+    .command('check [config]')
+    .description('describe its rules, and warn of those that can never match')
+    .action((path: string | undefined) => withPolicy(path, checkPolicy));
+  policyCommand
+    .command('test <cases>')
+    .description('decide the cases in a file, and report those with an unexpected decision')
+    .option(...configOption)
+    .action((cases: string, flags: { readonly config?: string }) =>
+      withPolicy(flags.config, (command) => {
+        const text = readTrustedFile(resolve(cases));
+        if (text !== undefined) return testPolicy(command, { name: cases, text });
+        process.stderr.write(`${cases}: there is no such file\n`);
+        return 1;
+      }),
+    );
+}
+
+/** The parts of a config that rules are checked against. */
+function reviewed(config: Config) {
+  return {
+    places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),
+    callers: callersOf(config.identity, config.authServer),
+  };
+}
+
+async function withPolicy(path: string | undefined, run: (command: PolicyCommand) => number): Promise<void> {
+  await withConfig(path, {}, async ({ config }) => {
+    const say = (text: string) => void process.stdout.write(`${text}\n`);
+    process.exitCode = run({ policy: config.policy, ...reviewed(config), say });
+  });
+}
