@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigSource } from '../app/reload/config-source.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
+import type { GivenBackend } from '../config/given-backend.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
 import { ConfigError } from '../config/problems.ts';
@@ -12,26 +13,35 @@ export const configOption = [
   'bascule.yaml; default: the config file in the working directory',
 ] as const;
 
+/** A file, or a backend in its place. Neither: the file that is found in the working directory. */
+export interface NamedConfig {
+  readonly path?: string | undefined;
+  readonly given?: GivenBackend | undefined;
+}
+
 export type ConfigAction = (loaded: Loaded, source: ConfigSource) => Promise<void>;
 
-/** A config that is wrong is reported, and the command ends with exit code 1. */
-export async function withConfig(path: string | undefined, overrides: Overrides, action: ConfigAction): Promise<void> {
+export async function withConfig(named: NamedConfig, overrides: Overrides, action: ConfigAction): Promise<void> {
   const source = new ConfigSource({
-    path,
+    ...named,
     cwd: process.cwd(),
     env: process.env,
     readFile: readTrustedFile,
     overrides,
     demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
   });
-  let loaded: Loaded;
+  const loaded = orReport(() => source.load());
+  if (loaded !== undefined) await action(loaded, source);
+}
+
+/** Reports a wrong config, or a wrong command line, and has the command end with exit code 1. */
+export function orReport<T>(read: () => T): T | undefined {
   try {
-    loaded = source.load();
+    return read();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.format()}\n`);
     process.exitCode = 1;
-    return;
+    return undefined;
   }
-  await action(loaded, source);
 }

@@ -189,10 +189,10 @@ function readEntry(
 }
 
 /**
- * Clients with such files ask for consent when a server requires it. The file belongs to one person, so the account is
- * shared.
+ * Clients with such files ask for consent when a server requires it. The file belongs to one person, as a command line
+ * does, so the account is shared.
  */
-const ifDemanded: BackendAuth = { grant: 'authorization_code', shared: true, implied: true };
+export const ifDemanded: BackendAuth = { grant: 'authorization_code', shared: true, implied: true };
 
 /** The transport that an entry names, if it fits the entry's kind. */
 function saidKind(

@@ -5,10 +5,11 @@ import { checkOwnPaths } from './authserver.ts';
 import { buildBackend } from './backends.ts';
 import { type ConfigReading, readOwn } from './bascule-yaml.ts';
 import { readForeign, workspaceOf } from './client-files.ts';
-import { type Config, deepFreeze } from './config.ts';
+import { type BackendConfig, type Config, deepFreeze } from './config.ts';
 import { checkConsents } from './consent.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
+import { type GivenBackend, readGiven } from './given-backend.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure, isOurselves } from './listen.ts';
@@ -27,6 +28,8 @@ export interface LoadOptions {
   readonly generation?: number | undefined;
   /** Settings from the command line, which override the file. */
   readonly overrides?: Overrides | undefined;
+  /** The one backend that the command line names. No file is read then. */
+  readonly given?: GivenBackend | undefined;
   /** How to start the built-in demo server if there is no config. */
   readonly demo?: { readonly command: string; readonly args: readonly string[] } | undefined;
 }
@@ -39,6 +42,7 @@ export interface Loaded {
 
 /** Throws only a ConfigError, with all problems. */
 export function loadConfig(options: LoadOptions): Loaded {
+  if (options.given !== undefined) return loadGiven(options, options.given);
   const found = findConfig(options);
   if (found === undefined) return settle(options, 'demo', demo(options), undefined);
   const syntax = syntaxOf(found.file, found.text);
@@ -57,6 +61,15 @@ export function loadConfig(options: LoadOptions): Loaded {
   return settle(options, found.file, { ...reading, notices }, document);
 }
 
+function loadGiven(options: LoadOptions, given: GivenBackend): Loaded {
+  const { source, reading, problems } = readGiven(given, options);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const loaded = settle(options, source, reading, undefined);
+  if (loaded.config.backends.length > 0) return loaded;
+  const expected = 'the address of another server, or another port with --port';
+  throw new ConfigError([onCommandLine({ message: 'this address is the one that the gateway listens on', expected })]);
+}
+
 function settle(
   options: LoadOptions,
   source: string,
@@ -68,7 +81,9 @@ function settle(
   const identity = reading.identity ?? withoutIdentity;
   const { publicUrl } = identity.settings;
   const listen = buildListen(reading.listen, overrides, publicUrl);
-  const own = reading.backends.filter((backend) => isOurselves(backend, listen, publicUrl)).map(({ name }) => name);
+  const isOwn = (backend: BackendConfig) =>
+    options.given?.overStdio !== true && isOurselves(backend, listen, publicUrl);
+  const own = reading.backends.filter(isOwn).map(({ name }) => name);
   const backends = reading.backends.filter(({ name }) => !own.includes(name));
   const endpoints =
     reading.endpoints?.map((endpoint) => ({

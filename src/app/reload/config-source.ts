@@ -27,7 +27,8 @@ export class ConfigSource {
       // Take the stamp before reading, so that a change during the read changes the stamp.
       this.#stampThen = this.stamp;
       const loaded = loadConfig({ ...this.#options, path: this.#path, readFile, generation });
-      if (loaded.config.source !== 'demo') this.#path ??= loaded.config.source;
+      // The demo, and a backend from the command line, come from no file.
+      if (this.#options.given === undefined && loaded.config.source !== 'demo') this.#path ??= loaded.config.source;
       return loaded;
     } finally {
       const isNew = [...files].some((file) => !this.#files.has(file)) || files.size !== this.#files.size;

@@ -18,7 +18,7 @@ export function registerChecking(program: Command): void {
     .command('check [config]')
     .description('report its problems, or describe what it means')
     .action((path: string | undefined) =>
-      withConfig(path, {}, async ({ config, notices }) => {
+      withConfig({ path }, {}, async ({ config, notices }) => {
         for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
         const { policy } = config;
         const { places, callers } = reviewed(config);
@@ -57,7 +57,7 @@ function reviewed(config: Config) {
 }
 
 async function withPolicy(path: string | undefined, run: (command: PolicyCommand) => number): Promise<void> {
-  await withConfig(path, {}, async ({ config }) => {
+  await withConfig({ path }, {}, async ({ config }) => {
     const say = (text: string) => void process.stdout.write(`${text}\n`);
     process.exitCode = run({ policy: config.policy, ...reviewed(config), say });
   });

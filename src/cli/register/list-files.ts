@@ -112,5 +112,5 @@ async function withListFile(
     }
   };
   if (flags.file !== undefined) await run(resolve(flags.file));
-  else await withConfig(flags.config, {}, ({ config }) => run(fileIn(config)));
+  else await withConfig({ path: flags.config }, {}, ({ config }) => run(fileIn(config)));
 }

@@ -1,10 +1,12 @@
 /** `serve` and `stdio`: the commands that are the gateway. */
 import type { Command } from 'commander';
 import { lineageOf } from '../../app/lineage.ts';
-import { printable } from '../../config/problems.ts';
+import { isAddress } from '../../config/given-backend.ts';
+import { onCommandLine } from '../../config/overrides.ts';
+import { ConfigError, printable } from '../../config/problems.ts';
 import { serve } from '../serve.ts';
 import { serveOverStdio } from '../stdio.ts';
-import { type ConfigAction, withConfig } from '../with-config.ts';
+import { type ConfigAction, type NamedConfig, orReport, withConfig } from '../with-config.ts';
 
 interface ServingFlags {
   readonly host?: string;
@@ -12,28 +14,73 @@ interface ServingFlags {
   readonly openToNetwork?: boolean;
   readonly logLevel?: string;
   readonly logRequests?: boolean;
+  readonly header?: readonly string[];
 }
 
-const configHelp =
-  'bascule.yaml, or a client’s JSON file with mcpServers; default: the config file in the working directory, else the demo';
+const configHelp = `
+config: bascule.yaml, or a client’s JSON file with mcpServers; default: the config file in the working directory,
+  else the demo
+url: the http:// or https:// address of the only server behind the gateway
+command: the program that is the only server behind the gateway, with its arguments`;
 
 export function registerServing(program: Command): void {
-  withFlags(program.command('serve [config]').description('serve over HTTP'))
+  serving(program, 'serve', 'serve over HTTP')
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on; 0: any free port')
     .option('--open-to-network', 'allow listening on a network address without authentication')
-    .action((path: string | undefined, flags: ServingFlags) => withConfig(path, flags, unlessStartedByItself(serve)));
-
-  withFlags(program.command('stdio [config]').description('serve the client that started this process')).action(
-    (path: string | undefined, flags: ServingFlags) => withConfig(path, flags, unlessStartedByItself(serveOverStdio)),
-  );
+    .action(start(serve, false));
+  serving(program, 'stdio', 'serve the client that started this process').action(start(serveOverStdio, true));
 }
 
-function withFlags(command: Command): Command {
-  return command
-    .addHelpText('after', `\nconfig: ${configHelp}`)
+function serving(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(description)
+    .argument('[config]')
+    .argument('[command...]')
+    .usage(`[options] [config | url]\n       bascule ${name} [options] -- <command> [args...]`)
+    .addHelpText('after', configHelp)
+    .option(
+      '--header <line>',
+      `header for the server at the URL, such as "Authorization: Bearer \${TOKEN}"; may be repeated`,
+      (line: string, before: readonly string[] = []) => [...before, line],
+    )
     .option('--log-level <level>', 'debug, info, warn or error')
     .option('--log-requests', 'write a line to the log for each request');
+}
+
+function start(action: ConfigAction, overStdio: boolean) {
+  return async (first: string | undefined, rest: readonly string[], flags: ServingFlags): Promise<void> => {
+    const operands = first === undefined ? [] : [first, ...rest];
+    const separator = process.argv.indexOf('--');
+    const command = separator === -1 ? undefined : process.argv.slice(separator + 1);
+    const before = operands.slice(0, operands.length - (command?.length ?? 0));
+    const { header: headers, ...overrides } = flags;
+    const named = orReport(() => namedBy(before, command, headers));
+    if (named === undefined) return;
+    const given = named.given && { ...named.given, overStdio };
+    await withConfig({ ...named, given }, overrides, unlessStartedByItself(action));
+  };
+}
+
+/** `operands`: what comes before `--`; `command`: what comes after it. */
+function namedBy(
+  [first, second]: readonly string[],
+  command: readonly string[] | undefined,
+  headers: readonly string[] | undefined,
+): NamedConfig {
+  if (second !== undefined) throw wrong('more than one config is named', 'one, or a command after `--`');
+  if (command === undefined && first !== undefined && isAddress(first))
+    return { given: { kind: 'url', words: [first], headers } };
+  if (headers !== undefined) throw wrong('`--header` has no effect here', '`--header` only beside a URL');
+  if (command === undefined) return { path: first };
+  if (first !== undefined) throw wrong('both a config and a command are named', 'one of them');
+  if (command.length === 0) throw wrong('there is no command after `--`', 'a program, such as `-- node server.mjs`');
+  return { given: { kind: 'command', words: command } };
+}
+
+function wrong(message: string, expected: string): ConfigError {
+  return new ConfigError([onCommandLine({ message, expected })]);
 }
 
 function unlessStartedByItself(action: ConfigAction): ConfigAction {

@@ -154,9 +154,13 @@ export interface Served {
   url(backend?: string): string;
 }
 
-/** `bascule serve` on a port of its own, once it listens. */
-export async function serve(args: readonly string[] = [], options: ProgramOptions = {}): Promise<Served> {
-  const program = start(['serve', ...args, '--port', '0'], options);
+/** `bascule serve` on a port of its own, once it listens. `last`: what follows all options. */
+export async function serve(
+  args: readonly string[] = [],
+  options: ProgramOptions = {},
+  last: readonly string[] = [],
+): Promise<Served> {
+  const program = start(['serve', ...args, '--port', '0', ...last], options);
   const [, shown = '', listening] = await program.says(
     /^Bascule \S+ {2}(https?:\/\/[^/\s]+)\/\S*(?: {2}\(listening on (\S+)\))?\n/m,
   );

@@ -62,6 +62,14 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: 'Without a configuration the demo backend is served, and shows every feature.',
   }),
+  'gateway:serve:given-backend': held({
+    spec: 'gateway',
+    behaviour: '`serve` and `stdio` take a command after `--`, or a URL, as their only backend.',
+  }),
+  'gateway:serve:trace': held({
+    spec: 'gateway',
+    behaviour: '`--trace` prints each message of both sides on stderr, bounded, and without credentials.',
+  }),
   'gateway:serve:banner': held({
     spec: 'gateway',
     behaviour: 'The start shows the address, each backend with its era and state, and how to connect.',
