@@ -14,6 +14,7 @@ import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
 import { messageObserver, type Watcher } from '../observe/watchers.ts';
+import type { WireTrace } from '../observe/wire-trace.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
 import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
 import type { SharedServices } from '../pipeline/services.ts';
@@ -84,6 +85,8 @@ export interface AssembleOptions {
   readonly outwardFetch?: OutwardFetch;
   /** What watches messages and calls. None by default. */
   readonly watchers?: readonly Watcher[];
+  /** Shows every message of backends. Those of clients: `tracedGateway`. */
+  readonly trace?: WireTrace | undefined;
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
@@ -116,6 +119,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     watchers,
     fetch: options.fetch ?? fetch,
     audit: options.audit,
+    trace: options.trace,
     currentAudit: () => currentGeneration.now.audit,
     descent: { via, environment: lineage.environment(instance) },
   });

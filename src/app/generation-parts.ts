@@ -12,6 +12,7 @@ import { logBackendState } from '../observe/backend-states.ts';
 import { backendNotes } from '../observe/event-counts.ts';
 import type { WallClock } from '../observe/ports.ts';
 import { callObserver } from '../observe/watchers.ts';
+import type { WireTrace } from '../observe/wire-trace.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import { type CreateOptions, createBackend } from '../upstream/create-backend.ts';
 import { ProbeSlots } from '../upstream/probe-slots.ts';
@@ -27,6 +28,7 @@ export interface PartMakerOptions extends AuthorizerOptions {
   readonly oauth: UpstreamOAuth;
   /** For the processes and the HTTP requests of backends: which gateways they descend from. */
   readonly descent: Required<Pick<CreateOptions, 'via' | 'environment'>>;
+  readonly trace: WireTrace | undefined;
   readonly onBackendState: ((name: string, state: BackendState) => void) | undefined;
 }
 
@@ -42,12 +44,12 @@ export class PartMaker {
   /** `since`: the first generation that has this backend. */
   makeBackend(settings: BackendConfig, since: number): Backend {
     const { name } = settings;
-    const { limits, clock, log, counters, descent, watchers } = this.#options;
+    const { limits, clock, log, counters, descent, watchers, trace } = this.#options;
     const { onBackendState = (of, state) => logBackendState(log, of, state) } = this.#options;
     const notes = { ...backendNotes(name, log, counters), calls: callObserver(watchers, settings) };
     const presented = this.#options.oauth.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, ...descent },
+      ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, trace, ...descent },
       ...(presented && { presented }),
     });
     backend.onChange((state) => onBackendState(name, state));

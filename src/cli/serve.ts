@@ -13,8 +13,10 @@ import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
 import { LineWriter } from '../observe/line-writer.ts';
 import { createLog } from '../observe/log.ts';
+import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
+import { frontOf } from './front.ts';
 import { stopOnSignal } from './shutdown.ts';
 
 /** How long the last responses may take to reach their clients. */
@@ -24,7 +26,11 @@ const RESERVED_DESCRIPTORS = 48;
 /** With fewer connections the gateway would be useless. */
 const LEAST_CONNECTIONS = 8;
 
-export async function serve({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
+export async function serve(
+  { config, notices }: Loaded,
+  source: ConfigSource,
+  trace: WireTrace | undefined,
+): Promise<void> {
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
   const log = createLog({ ...config.log, queueBytes, counters });
@@ -39,8 +45,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
   const early: string[] = [];
   const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
   const assembled = assemble(config, {
-    log,
-    counters,
+    ...{ log, counters, trace },
     watchers: observing.watchers,
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
@@ -65,7 +70,7 @@ export async function serve({ config, notices }: Loaded, source: ConfigSource): 
     server = await startHttp({
       listen: config.listen,
       currentGeneration: assembled.currentGeneration,
-      gateway: assembled.gateway,
+      gateway: frontOf(assembled, trace),
       limits: { ...config.limits, connectionsTotal },
       ready: () => readinessOf(assembled, isOpen),
       notes: observing.notes,

@@ -15,10 +15,16 @@ import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
+import { frontOf } from './front.ts';
 import { stopOnSignal } from './shutdown.ts';
 
-export async function serveOverStdio({ config, notices }: Loaded, source: ConfigSource): Promise<void> {
+export async function serveOverStdio(
+  { config, notices }: Loaded,
+  source: ConfigSource,
+  trace: WireTrace | undefined,
+): Promise<void> {
   const counters = new Counters();
   const log = createLog({ ...config.log, queueBytes: config.limits.logQueueBytes, counters });
   for (const notice of notices) log.info({}, notice);
@@ -29,7 +35,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
     return;
   }
   const assembled = assemble(config, {
-    ...{ log, counters, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, trace, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
@@ -51,7 +57,7 @@ export async function serveOverStdio({ config, notices }: Loaded, source: Config
   const served = serveStdio({
     input: process.stdin,
     output: process.stdout,
-    gateway: assembled.gateway,
+    gateway: frontOf(assembled, trace),
     endpoint,
     limits: config.limits,
     notes: ingressNotes(log, counters),

@@ -4,6 +4,7 @@ import type { Limits } from '../config/limits.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { CredentialProvider } from '../oauth/client/credential-provider.ts';
+import type { WireTrace } from '../observe/wire-trace.ts';
 import { VIA, writeVia } from '../wire/via.ts';
 import { LiveBackend } from './backend.ts';
 import type { Connector, TransportWay } from './backend-options.ts';
@@ -23,6 +24,7 @@ import { Slots } from './slots.ts';
 import { StdioChannel } from './stdio/channel.ts';
 import { Child, STDIN_BYTES } from './stdio/child.ts';
 import { ChildPool, POOL_QUEUE, POOL_WAIT_MS } from './stdio/pool.ts';
+import { tracedConnector } from './traced-connector.ts';
 
 export interface CreateOptions {
   readonly limits: Limits;
@@ -42,6 +44,8 @@ export interface CreateOptions {
   readonly slots?: ProbeSlots;
   /** The generation of the config that creates the backend. */
   readonly since?: number;
+  /** Shows every message. */
+  readonly trace?: WireTrace | undefined;
 }
 
 /** `shared`: one credential for all. `personal`: one for each principal. */
@@ -102,10 +106,10 @@ function live(
   connector: Connector,
   behind?: Behind,
 ): LiveBackend {
-  const { limits, clock, notes, version } = options;
+  const { limits, clock, notes, version, trace } = options;
   return new LiveBackend({
     name: config.name,
-    connector,
+    connector: trace === undefined ? connector : tracedConnector(connector, config.name, trace),
     limits,
     clock,
     backoff,

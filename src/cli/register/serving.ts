@@ -1,9 +1,12 @@
 /** `serve` and `stdio`: the commands that are the gateway. */
 import type { Command } from 'commander';
 import { lineageOf } from '../../app/lineage.ts';
+import type { ConfigSource } from '../../app/reload/config-source.ts';
 import { isAddress } from '../../config/given-backend.ts';
+import type { Loaded } from '../../config/load.ts';
 import { onCommandLine } from '../../config/overrides.ts';
 import { ConfigError, printable } from '../../config/problems.ts';
+import { createWireTrace, type WireTrace } from '../../observe/wire-trace.ts';
 import { serve } from '../serve.ts';
 import { serveOverStdio } from '../stdio.ts';
 import { type ConfigAction, type NamedConfig, orReport, withConfig } from '../with-config.ts';
@@ -15,6 +18,7 @@ interface ServingFlags {
   readonly logLevel?: string;
   readonly logRequests?: boolean;
   readonly header?: readonly string[];
+  readonly trace?: boolean;
 }
 
 const configHelp = `
@@ -45,21 +49,27 @@ function serving(program: Command, name: string, description: string): Command {
       `header for the server at the URL, such as "Authorization: Bearer \${TOKEN}"; may be repeated`,
       (line: string, before: readonly string[] = []) => [...before, line],
     )
+    .option('--trace', 'print every message of clients and backends on stderr, with its arguments')
     .option('--log-level <level>', 'debug, info, warn or error')
     .option('--log-requests', 'write a line to the log for each request');
 }
 
-function start(action: ConfigAction, overStdio: boolean) {
+/** What serves, until a signal or its client ends it. */
+type Serving = (loaded: Loaded, source: ConfigSource, trace: WireTrace | undefined) => Promise<void>;
+
+function start(serving: Serving, overStdio: boolean) {
   return async (first: string | undefined, rest: readonly string[], flags: ServingFlags): Promise<void> => {
     const operands = first === undefined ? [] : [first, ...rest];
     const separator = process.argv.indexOf('--');
     const command = separator === -1 ? undefined : process.argv.slice(separator + 1);
     const before = operands.slice(0, operands.length - (command?.length ?? 0));
-    const { header: headers, ...overrides } = flags;
+    const { header: headers, trace: isTraced, ...overrides } = flags;
     const named = orReport(() => namedBy(before, command, headers));
     if (named === undefined) return;
     const given = named.given && { ...named.given, overStdio };
-    await withConfig({ ...named, given }, overrides, unlessStartedByItself(action));
+    const trace = isTraced === true ? createWireTrace(process.stderr) : undefined;
+    const action = unlessStartedByItself((loaded, source) => serving(loaded, source, trace));
+    await withConfig({ ...named, given }, overrides, action);
   };
 }
 
