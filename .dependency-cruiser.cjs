@@ -3,7 +3,7 @@ const pure = '^src/(wire|policy|catalog|exchange|bridge|session|subscriptions)/'
 
 /** Everything but `lmdb` is bundled. */
 const chosen =
-  'node_modules/(@marcbachmann/cel-js|@types/node|@types/oidc-provider|commander|jose|lmdb|oauth4webapi|oidc-provider|undici|yaml|zod)/';
+  'node_modules/(@marcbachmann/cel-js|@types/node|@types/oidc-provider|commander|jose|lmdb|oauth4webapi|oidc-provider|smol-toml|undici|yaml|zod)/';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -1,5 +1,5 @@
 /** Key files on disk. A change replaces the file in one step, and only its owner can read it. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { ListFileError } from '../identity/list-file.ts';
 import type { FilePort } from '../identity/watched-file.ts';
 import { readTrustedFile } from './trusted-file.ts';
@@ -19,9 +19,13 @@ export function keyFileAt(path: string): FilePort {
 
 /**
  * Reads, changes and replaces the file. The new file is created beside the old one under a fixed name, exclusively. So
- * no change is lost where two happen at once: the second one is refused.
+ * no change is lost where two happen at once: the second one is refused. `mode`: the rights of the new file.
  */
-export function replaceFile(path: string, change: (text: string | undefined) => string): void {
+export function replaceFile(
+  path: string,
+  change: (text: string | undefined) => string,
+  mode: number = OWNER_ONLY,
+): void {
   const beside = `${path}.new`;
   let handle: number;
   try {
@@ -33,6 +37,8 @@ export function replaceFile(path: string, change: (text: string | undefined) => 
   let isOpen = true;
   try {
     writeSync(handle, change(readTrustedFile(path)));
+    // The umask has narrowed the rights that the file was created with.
+    if (mode !== OWNER_ONLY) fchmodSync(handle, mode);
     fsyncSync(handle);
     closeSync(handle);
     isOpen = false;

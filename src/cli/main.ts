@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { about } from '../wire/about.ts';
 import { registerChecking } from './register/checking.ts';
+import { registerLinking } from './register/linking.ts';
 import { registerListFiles } from './register/list-files.ts';
 import { registerServing } from './register/serving.ts';
 
@@ -12,6 +13,7 @@ const program = new Command(about.name)
 registerServing(program);
 registerChecking(program);
 registerListFiles(program);
+registerLinking(program);
 
 // A rejection ends the process, as Node does by default.
 void program.parseAsync();

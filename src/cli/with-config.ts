@@ -13,6 +13,11 @@ export const configOption = [
   'bascule.yaml; default: the config file in the working directory',
 ] as const;
 
+/** For options that may be given several times. */
+export function repeated(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
 /** A file, or a backend in its place. Neither: the file that is found in the working directory. */
 export interface NamedConfig {
   readonly path?: string | undefined;

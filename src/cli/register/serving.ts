@@ -9,7 +9,7 @@ import { ConfigError, printable } from '../../config/problems.ts';
 import { createWireTrace, type WireTrace } from '../../observe/wire-trace.ts';
 import { serve } from '../serve.ts';
 import { serveOverStdio } from '../stdio.ts';
-import { type ConfigAction, type NamedConfig, orReport, withConfig } from '../with-config.ts';
+import { type ConfigAction, type NamedConfig, orReport, repeated, withConfig } from '../with-config.ts';
 
 interface ServingFlags {
   readonly host?: string;
@@ -47,7 +47,7 @@ function serving(program: Command, name: string, description: string): Command {
     .option(
       '--header <line>',
       `header for the server at the URL, such as "Authorization: Bearer \${TOKEN}"; may be repeated`,
-      (line: string, before: readonly string[] = []) => [...before, line],
+      repeated,
     )
     .option('--trace', 'print every message of clients and backends on stderr, with its arguments')
     .option('--log-level <level>', 'debug, info, warn or error')

@@ -13,6 +13,8 @@ export interface ProgramOptions {
   /** Files of the working directory, by name. It has no others. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** The working directory, which is left as it is. Default: a new one. */
+  readonly folder?: string;
   /** For node itself. */
   readonly flags?: readonly string[];
   /** The limit of open files that it is started with. */
@@ -112,8 +114,8 @@ export class Program {
 }
 
 export function start(args: readonly string[], options: ProgramOptions = {}): Program {
-  const { files = {}, env = {}, flags = [], readsStderr, openFiles } = options;
-  const cwd = mkdtempSync(join(tmpdir(), 'bascule-'));
+  const { files = {}, env = {}, flags = [], readsStderr, openFiles, folder } = options;
+  const cwd = folder ?? mkdtempSync(join(tmpdir(), 'bascule-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   // Nothing of the machine's own, so that a test sees the same everywhere.
   const executable = inject('executable');
@@ -131,7 +133,7 @@ export function start(args: readonly string[], options: ProgramOptions = {}): Pr
   onTestFinished(async () => {
     if (program.running) child.kill('SIGKILL');
     await program.exited;
-    rmSync(cwd, { recursive: true, force: true });
+    if (folder === undefined) rmSync(cwd, { recursive: true, force: true });
   });
   return program;
 }

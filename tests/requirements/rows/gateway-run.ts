@@ -70,6 +70,27 @@ export const gatewayRun = {
     spec: 'gateway',
     behaviour: '`--trace` prints each message of both sides on stderr, bounded, and without credentials.',
   }),
+  'gateway:link:round-trip': held({
+    spec: 'gateway',
+    behaviour: '`bascule link` adds the gateway to a client’s file, and `unlink` restores the file byte for byte.',
+  }),
+  'gateway:link:refusals': held({
+    spec: 'gateway',
+    behaviour:
+      '`bascule link` changes no file that it cannot read, that is elsewhere, or whose entry it did not write.',
+  }),
+  'gateway:init': held({
+    spec: 'gateway',
+    behaviour: '`bascule init` makes a commented config that `config check` accepts, and overwrites nothing.',
+  }),
+  'gateway:control:socket': held({
+    spec: 'gateway',
+    behaviour: 'A running gateway answers questions of its own user, and of no other, on a Unix socket.',
+  }),
+  'gateway:control:commands': held({
+    spec: 'gateway',
+    behaviour: '`bascule status`, `tools` and `call` ask a running gateway, over its socket or its console API.',
+  }),
   'gateway:serve:banner': held({
     spec: 'gateway',
     behaviour: 'The start shows the address, each backend with its era and state, and how to connect.',

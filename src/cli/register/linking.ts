@@ -1,0 +1,49 @@
+/** `link`, `unlink` and `init`: the files of others, and a first file of our own. Their code is loaded when they run. */
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import type { LinkFlags } from '../link/command.ts';
+import { configOption, repeated, withConfig } from '../with-config.ts';
+
+const clientHelp = 'claude-code, claude-desktop, cursor, vscode or codex';
+
+export function registerLinking(program: Command): void {
+  linking(program, 'link', 'add this gateway to the config of a client')
+    .option('--url <url>', 'address of the gateway; default: where the config has it listen')
+    .option('--key-env <name>', 'environment variable of the client with its access key')
+    .option('--header <line>', `header for the gateway, such as "X-Team: \${TEAM}"; may be repeated`, repeated)
+    .option('--stdio', 'have the client start the gateway itself, with the config')
+    .option('--print', 'print the entry, and change nothing')
+    .option(...configOption)
+    .action(async (client: string, flags: LinkFlags & { readonly config?: string }) => {
+      const { linkClient } = await import('../link/command.ts');
+      process.exitCode = await linkClient(client, flags, { ...output, config: () => configAt(flags.config) });
+    });
+  linking(program, 'unlink', 'take the gateway out of the config of a client').action(
+    async (client: string, flags: LinkFlags) => {
+      const { unlinkClient } = await import('../link/command.ts');
+      process.exitCode = await unlinkClient(client, flags, { ...output, config: () => configAt(undefined) });
+    },
+  );
+}
+
+function linking(program: Command, name: string, description: string): Command {
+  return program
+    .command(`${name} <client>`)
+    .description(description)
+    .addHelpText('after', `\nclient: ${clientHelp}`)
+    .option('--name <name>', 'name of the gateway in that config', 'bascule')
+    .option('--project', 'the file of the project in the working directory, not the one of the user');
+}
+
+const output = {
+  say: (text: string) => void process.stdout.write(`${text}\n`),
+  remark: (text: string) => void process.stderr.write(`${text}\n`),
+};
+
+async function configAt(path: string | undefined): Promise<Config | undefined> {
+  let found: Config | undefined;
+  await withConfig({ path }, {}, async ({ config }) => {
+    found = config;
+  });
+  return found;
+}
