@@ -57,7 +57,7 @@ function urlDraft(given: GivenBackend, variables: Variables, problems: Problem[]
   test(shape.httpAddress, url, 'the URL', problems);
   const headers = readHeaders(given.headers ?? [], variables, problems);
   const isProven = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-  const name = named(shape.parseUrl(url)?.hostname ?? '');
+  const name = plainName(shape.parseUrl(url)?.hostname ?? '');
   return { name, url, headers, transport: 'auto', ...(!isProven && { auth: ifDemanded }) };
 }
 
@@ -98,9 +98,9 @@ const verbs: ReadonlySet<string> = new Set(['run', 'exec', 'x', 'dlx', 'tool']);
 /** `node build/server.mjs` -> `server`; `npx -y @scope/files@1.2 /srv` -> `files`; `./notes --fast` -> `notes`. */
 export function nameOfCommand([program = '', ...args]: readonly string[]): string {
   const own = baseOf(program);
-  if (!launchers.has(own)) return named(own);
+  if (!launchers.has(own)) return plainName(own);
   const run = args.find((argument) => !argument.startsWith('-') && !verbs.has(argument) && !argument.includes('='));
-  return named(run === undefined ? own : baseOf(run));
+  return plainName(run === undefined ? own : baseOf(run));
 }
 
 function baseOf(path: string): string {
@@ -109,7 +109,7 @@ function baseOf(path: string): string {
 }
 
 /** Names are part of paths, and of tool names where there are several backends. */
-function named(text: string): string {
+export function plainName(text: string): string {
   const clean = text
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
     .replaceAll(/^[-.]+|[-.]+$/g, '')

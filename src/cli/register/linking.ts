@@ -1,6 +1,7 @@
 /** `link`, `unlink` and `init`: the files of others, and a first file of our own. Their code is loaded when they run. */
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
+import type { InitFlags } from '../init/command.ts';
 import type { LinkFlags } from '../link/command.ts';
 import { configOption, repeated, withConfig } from '../with-config.ts';
 
@@ -17,6 +18,15 @@ export function registerLinking(program: Command): void {
     .action(async (client: string, flags: LinkFlags & { readonly config?: string }) => {
       const { linkClient } = await import('../link/command.ts');
       process.exitCode = await linkClient(client, flags, { ...output, config: () => configAt(flags.config) });
+    });
+  program
+    .command('init [mcp.json]')
+    .description('make a commented bascule.yaml, from the file of a client or from nothing')
+    .option('--out <path>', 'the file to make', 'bascule.yaml')
+    .option('--secrets-file <path>', 'move what looks like a secret to this file, as variables of the environment')
+    .action(async (path: string | undefined, flags: InitFlags) => {
+      const { init } = await import('../init/command.ts');
+      process.exitCode = init(path, flags, { ...output, cwd: process.cwd() });
     });
   linking(program, 'unlink', 'take the gateway out of the config of a client').action(
     async (client: string, flags: LinkFlags) => {
