@@ -1,6 +1,7 @@
 /** The command line. Each file of `register/` adds a group of commands. */
 import { Command } from 'commander';
 import { about } from '../wire/about.ts';
+import { registerAsking } from './register/asking.ts';
 import { registerChecking } from './register/checking.ts';
 import { registerLinking } from './register/linking.ts';
 import { registerListFiles } from './register/list-files.ts';
@@ -14,6 +15,7 @@ registerServing(program);
 registerChecking(program);
 registerListFiles(program);
 registerLinking(program);
+registerAsking(program);
 
 // A rejection ends the process, as Node does by default.
 void program.parseAsync();

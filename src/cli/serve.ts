@@ -107,6 +107,8 @@ export async function serve(
     await server.close({ drainMs: 0 });
     return;
   }
+  const { serveControl } = await import('./control/serve-control.ts');
+  const control = await serveControl(assembled, log);
   say(greeting(config, server.url, told));
   greeted = true;
   for (const line of early) say(line);
@@ -115,6 +117,7 @@ export async function serve(
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
     reloader.close();
+    await control?.close();
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
     await observing.close();

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigSource } from '../app/reload/config-source.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
+import type { Config } from '../config/config.ts';
 import type { GivenBackend } from '../config/given-backend.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Overrides } from '../config/overrides.ts';
@@ -50,3 +51,18 @@ export function orReport<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** The config alone. Undefined: it is wrong, and was reported. */
+export async function configAt(path: string | undefined): Promise<Config | undefined> {
+  let found: Config | undefined;
+  await withConfig({ path }, {}, async ({ config }) => {
+    found = config;
+  });
+  return found;
+}
+
+/** `say`: results, for people and for scripts. `remark`: everything else, for people. */
+export const output = {
+  say: (text: string) => void process.stdout.write(`${text}\n`),
+  remark: (text: string) => void process.stderr.write(`${text}\n`),
+};

@@ -1,9 +1,8 @@
 /** `link`, `unlink` and `init`: the files of others, and a first file of our own. Their code is loaded when they run. */
 import type { Command } from 'commander';
-import type { Config } from '../../config/config.ts';
 import type { InitFlags } from '../init/command.ts';
 import type { LinkFlags } from '../link/command.ts';
-import { configOption, repeated, withConfig } from '../with-config.ts';
+import { configAt, configOption, output, repeated } from '../with-config.ts';
 
 const clientHelp = 'claude-code, claude-desktop, cursor, vscode or codex';
 
@@ -43,17 +42,4 @@ function linking(program: Command, name: string, description: string): Command {
     .addHelpText('after', `\nclient: ${clientHelp}`)
     .option('--name <name>', 'name of the gateway in that config', 'bascule')
     .option('--project', 'the file of the project in the working directory, not the one of the user');
-}
-
-const output = {
-  say: (text: string) => void process.stdout.write(`${text}\n`),
-  remark: (text: string) => void process.stderr.write(`${text}\n`),
-};
-
-async function configAt(path: string | undefined): Promise<Config | undefined> {
-  let found: Config | undefined;
-  await withConfig({ path }, {}, async ({ config }) => {
-    found = config;
-  });
-  return found;
 }

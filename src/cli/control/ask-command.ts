@@ -1,0 +1,153 @@
+/** `bascule status`, `tools` and `call`: asks a running gateway, and writes the answer for people or as JSON. */
+import { printable } from '../../config/problems.ts';
+import { isObject } from '../../wire/values.ts';
+import type { Ask } from './client.ts';
+import { ControlError } from './socket-path.ts';
+
+export interface AskCommand {
+  readonly ask: Ask;
+  readonly say: (text: string) => void;
+  readonly isJson: boolean;
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** Each returns the exit code. */
+export async function showStatus({ ask, say, isJson }: AskCommand): Promise<number> {
+  const facts = await ask({ path: '/overview' });
+  if (isJson) return asJson(say, facts);
+  const gateway = isObject(facts.gateway) ? facts.gateway : {};
+  const ran = duration(Number(facts.now) - Number(gateway.startedAt));
+  say(`Bascule ${text(gateway.version)}, running for ${ran}, config ${text(gateway.source)}`);
+  say('endpoints');
+  for (const { path, backends, access } of rows(facts.endpoints))
+    say(`  ${text(path)}  ${(Array.isArray(backends) ? backends : []).map(text).join(', ')}  (${text(access)})`);
+  say('backends');
+  for (const backend of rows(facts.backends)) say(`  ${text(backend.name)}  ${stateOf(backend)}`);
+  return 0;
+}
+
+export interface ToolsWish {
+  readonly as?: string;
+  readonly endpoint?: string;
+}
+
+export async function showTools({ ask, say, isJson }: AskCommand, { as, endpoint }: ToolsWish): Promise<number> {
+  const facts = await ask({ path: '/tools', query: { as, endpoint } });
+  if (isJson) return asJson(say, facts);
+  const tools = rows(facts.tools);
+  const shown = tools.filter(({ state }) => state === 'shown');
+  const width = Math.min(40, Math.max(0, ...shown.map(({ name }) => text(name).length)));
+  for (const { name, description, title } of shown)
+    say(`${text(name).padEnd(width)}  ${firstLine(description ?? title)}`.trimEnd());
+  if (shown.length === 0) say(`${text(facts.endpoint)} shows no tool to ${text(facts.who)}`);
+  for (const { name, state, why } of tools.filter((tool) => tool.state !== 'shown'))
+    say(`not shown: ${text(name)}  ${text(state)}${why === undefined ? '' : `: ${text(why)}`}`);
+  for (const { backend, state, message } of rows(facts.backends).filter((it) => it.state !== 'read'))
+    say(`not read: ${text(backend)}  ${text(state)}${message === undefined ? '' : `: ${text(message)}`}`);
+  return 0;
+}
+
+export interface CallWish {
+  readonly tool: string;
+  /** As the user wrote them. */
+  readonly arguments: string | undefined;
+  readonly endpoint?: string | undefined;
+}
+
+/** 1 where the call failed, or the tool says that it did. */
+export async function callTool({ ask, say, isJson }: AskCommand, wish: CallWish): Promise<number> {
+  const args = argumentsOf(wish.arguments);
+  const endpoint = wish.endpoint ?? (await mainEndpoint(ask));
+  const facts = await ask({ path: '/tools/try', body: { endpoint, tool: wish.tool, arguments: args } });
+  const result = isObject(facts.result) ? facts.result : undefined;
+  const isFailed = facts.outcome !== 'result' || result?.isError === true;
+  if (isJson) {
+    asJson(say, facts);
+    return isFailed ? 1 : 0;
+  }
+  if (result === undefined) throw new ControlError(failureOf(facts));
+  say(resultText(result));
+  return isFailed ? 1 : 0;
+}
+
+function argumentsOf(given: string | undefined): object {
+  if (given === undefined) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(given);
+  } catch {
+    value = undefined;
+  }
+  if (isObject(value)) return value;
+  throw new ControlError('the arguments must be a JSON object, such as \'{"city": "Ulm"}\'');
+}
+
+async function mainEndpoint(ask: Ask): Promise<string> {
+  const { endpoints } = await ask({ path: '/overview' });
+  const [first] = rows(endpoints).filter(({ protocol }) => protocol === 'mcp');
+  if (first === undefined) throw new ControlError('this gateway has no MCP endpoint');
+  return String(first.path);
+}
+
+/** What the tool says, in the order in which it says it. Everything but text is shown as JSON. */
+function resultText(result: Facts): string {
+  const { content } = result;
+  if (!Array.isArray(content) || content.length === 0) return JSON.stringify(result, null, 2);
+  return content
+    .map((item: unknown) =>
+      isObject(item) && item.type === 'text' && typeof item.text === 'string'
+        ? item.text.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd')
+        : JSON.stringify(item, null, 2),
+    )
+    .join('\n');
+}
+
+function failureOf({ outcome, error, message, reason }: Facts): string {
+  const told = isObject(error) ? error.message : message;
+  return `${text(outcome)}: ${text(told)}${reason === undefined ? '' : ` (${text(reason)})`}`;
+}
+
+function stateOf({ state, message, cause, eras, revision, server }: Facts): string {
+  const speaks = [...(Array.isArray(eras) ? eras : []), revision, server].filter((part) => part !== undefined);
+  const why = [message, cause].filter((part) => part !== undefined).map(text);
+  return [text(state), ...speaks.map(text), ...why].join(', ');
+}
+
+function asJson(say: (line: string) => void, facts: Facts): number {
+  say(JSON.stringify(facts, null, 2));
+  return 0;
+}
+
+function rows(value: unknown): Facts[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function text(value: unknown): string {
+  return printable(typeof value === 'string' ? value : String(value));
+}
+
+/** Of a description that may be long. */
+function firstLine(value: unknown): string {
+  const [first = ''] = typeof value === 'string' ? value.trim().split('\n', 1) : [];
+  return printable(first.length > 80 ? `${first.slice(0, 79)}…` : first);
+}
+
+const units = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1_000, name: 's' },
+] as const;
+
+/** The two largest units: `3 h 2 min`. */
+function duration(ms: number): string {
+  let rest = Math.max(0, ms);
+  const parts: string[] = [];
+  for (const unit of units) {
+    const count = Math.floor(rest / unit.ms);
+    rest -= count * unit.ms;
+    if (count > 0 && parts.length < 2) parts.push(`${count} ${unit.name}`);
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
