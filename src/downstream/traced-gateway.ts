@@ -1,4 +1,4 @@
-/** Shows what clients send, and what they get (`--trace`). It wraps the gateway, so that without it nothing is asked. */
+/** Shows what clients send and get (`--trace`). It wraps the gateway, so without it nothing is asked. */
 import type { Failure } from '../errors/failure.ts';
 import type { Gateway, PersistentConnection, Sender } from '../exchange/arrival.ts';
 import type { Connection, Outlet, Reply, Settlement } from '../exchange/outlet.ts';

@@ -20,13 +20,13 @@ export interface WireTrace {
 
 type ReadHeader = (name: string) => string | undefined;
 
-/** A message that is longer is cut off. A person reads the beginning, and a log of megabytes helps nobody. */
+/** A message that is longer is cut off: a person reads the beginning. */
 const BODY_BYTES = 4_096;
 /** What may wait for the reader of stderr. Lines beyond it are dropped, and counted in the output. */
 const QUEUE_BYTES = 4 * 1024 * 1024;
 
 const shownHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'] as const;
-/** Whoever has one of these can act for the client, so only their presence is shown. */
+/** With one of these a reader of the trace could act for the client, so only their presence is shown. */
 const maskedHeaders = ['authorization', 'cookie', 'mcp-session-id'] as const;
 
 export function createWireTrace(stream: LineStream, now: () => Date = () => new Date()): WireTrace {

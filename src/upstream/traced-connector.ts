@@ -1,4 +1,4 @@
-/** Shows what a backend is sent, and what it sends (`--trace`). It wraps the channels, so that without it nothing is asked. */
+/** Shows what backends get and send (`--trace`). It wraps the channels, so without it nothing is asked. */
 import type { Failure } from '../errors/failure.ts';
 import type { WirePeer, WireTrace } from '../observe/wire-trace.ts';
 import type { Connector, TransportWay } from './backend-options.ts';

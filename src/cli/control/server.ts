@@ -77,7 +77,7 @@ export async function startControl(
   };
 }
 
-/** Whoever could write into the directory could put a socket of their own there. */
+/** A user who may write into the directory could put another socket there. */
 function prepare(dir: string): void {
   try {
     prepareDirectory(dir);

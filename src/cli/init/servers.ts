@@ -1,4 +1,4 @@
-/** The servers of a client's file, as `bascule.yaml` has them. Values stay as they are written, with their variables. */
+/** The servers of a client's file, as `bascule.yaml` has them. Values stay as they are, with their variables. */
 import { basename, resolve, sep } from 'node:path';
 import { workspaceOf } from '../../config/client-files.ts';
 import { ConfigDocument } from '../../config/document.ts';
@@ -32,7 +32,7 @@ export function serversOf(file: string, text: string, cwd: string): InitialServe
   });
 }
 
-/** What the gateway would say about the file, whatever its variables are: placeholders of the right form stand for them. */
+/** What the gateway would say about the file, with placeholders of the right form for its variables. */
 function noticesOf(file: string, text: string, cwd: string): readonly string[] {
   const probe = text.replaceAll(/"\$\{[^}"]*\}/g, '"http://x').replaceAll(/\$\{[^}"]*\}/g, '1');
   return loadConfig({ path: file, cwd, env: {}, readFile: () => probe }).notices;

@@ -1,4 +1,4 @@
-/** Entries in JSON files, with comments or without. What is added is at one place, so that it can be taken out again. */
+/** Entries in JSON files, with comments or without. What is added is at one place, so that it can be removed. */
 import { type ClientEntry, type EntryFormat, type EntryPlace, LinkError } from './entry-file.ts';
 import { afterTrivia, JsoncError, type JsoncNode, readJsonc } from './jsonc.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Reads JSON with comments and trailing commas, as editors write it, into values with their places in the text. Clients'
- * files are edited at these places, so that everything else in them stays as it is. The reader of `config/parse.ts` is
- * a YAML parser: it takes seconds for the megabytes that some clients keep in these files.
+ * Reads JSON with comments and trailing commas, as editors write it, into values with their places in the text.
+ * Clients' files are edited at these places, so that everything else in them stays as it is. The reader of
+ * `config/parse.ts` is a YAML parser: it takes seconds for the megabytes that some clients keep in these files.
  */
 
 export interface JsoncNode {
@@ -32,7 +32,7 @@ const trivia = /(?:[\s\ufeff]+|\/\/[^\n\r]*|\/\*[\s\S]*?\*\/)*/y;
 
 /** Throws a JsoncError that says where the text is wrong. */
 export function readJsonc(text: string): JsoncNode {
-  const reader = new Reader(text);
+  const reader = new JsoncReader(text);
   const node = reader.value(reader.skip(0), 0);
   const end = reader.skip(node.end);
   if (end !== text.length) throw reader.wrong(end);
@@ -45,7 +45,7 @@ export function afterTrivia(text: string, from: number): number {
   return from + (trivia.exec(text)?.[0].length ?? 0);
 }
 
-class Reader {
+class JsoncReader {
   readonly #text: string;
 
   constructor(text: string) {

@@ -1,4 +1,4 @@
-/** `link`, `unlink` and `init`: the files of others, and a first file of our own. Their code is loaded when they run. */
+/** `link`, `unlink` and `init`: files of clients, and a first file of our own. Their code is loaded when they run. */
 import type { Command } from 'commander';
 import type { InitFlags } from '../init/command.ts';
 import type { LinkFlags } from '../link/command.ts';

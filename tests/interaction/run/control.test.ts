@@ -10,7 +10,7 @@ import { text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';
 import { modernBackend, type Script } from '../harness/http-backend.ts';
-import { run, type Served, serve, start } from '../harness/program.ts';
+import { run, type Served, serve } from '../harness/program.ts';
 
 const script: Script = {
   'tools/list': (turn) =>
@@ -221,8 +221,8 @@ describe('a command', verifies('gateway:control:commands'), () => {
     expect(asked).toEqual(['GET /console/api/tools?as=ada Bearer s3cret']);
     expect((await ask('--key-env', 'BAD')).stderr).toBe('No (not_allowed)\n');
     expect((await ask('--key-env', 'NONE')).stderr).toBe('the environment variable NONE is not set\n');
-    const nobody = await run(['tools', '--url', 'http://127.0.0.1:1/console/api']);
-    expect(nobody.stderr).toContain('cannot be reached');
+    const unreached = await run(['tools', '--url', 'http://127.0.0.1:1/console/api']);
+    expect(unreached.stderr).toContain('cannot be reached');
     expect((await run(['tools', '--url', 'x'])).stderr).toContain('--url must be an http:// or https:// address');
   });
 });
