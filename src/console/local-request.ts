@@ -63,7 +63,7 @@ export async function askAsLocal(ports: LocalPorts, path: string, request: Local
     const { jsonDepth } = ports.currentGeneration.now.config.limits;
     const message = readMessage(Buffer.from(text), { depth: endpoint.profile.jsonDepth ?? jsonDepth });
     const header = (key: string) => lower.get(key);
-    ports.gateway.receive({ endpoint, sender, header, paramHeaders: undefined, message, reply });
+    ports.gateway.receive({ endpoint, sender, header, paramHeaders: undefined, message, reply, requestId: undefined });
   } catch (error) {
     if (error instanceof Failure) return refused(error);
     throw error;

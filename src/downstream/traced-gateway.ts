@@ -30,15 +30,9 @@ export function tracedGateway(gateway: Gateway, trace: WireTrace, addressOf: Add
     receive: (arrival) => {
       const peer = peerFor(arrival.sender);
       trace.show('in', peer, arrival.message.bytes, arrival.header);
-      const { endpoint, sender, header, paramHeaders, message } = arrival;
-      gateway.receive({
-        endpoint,
-        sender,
-        header,
-        paramHeaders,
-        message,
-        reply: tracedReply(arrival.reply, peer, trace),
-      });
+      const { endpoint, sender, header, paramHeaders, message, requestId } = arrival;
+      const reply = tracedReply(arrival.reply, peer, trace);
+      gateway.receive({ endpoint, sender, header, paramHeaders, message, requestId, reply });
     },
     unread: (request, failure) => {
       trace.show('in', peerFor(request.sender), refused(failure));
@@ -82,6 +76,9 @@ function refused({ reason, message, row, http }: Failure): string {
 function tracedReply(reply: Reply, peer: WirePeer, trace: WireTrace): Reply {
   const out = (body: Uint8Array | string) => trace.show('out', peer, body);
   return {
+    get status() {
+      return reply.status;
+    },
     carry: (headers) => reply.carry(headers),
     accepted: () => {
       out('202');
