@@ -109,11 +109,7 @@ export async function serve(
   }
   const { serveControl } = await import('./control/serve-control.ts');
   const control = await serveControl(assembled, log);
-  say(greeting(config, server.url, told));
-  greeted = true;
-  for (const line of early) say(line);
-  for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });
-  probeAll(assembled);
+  // Before the greeting: those who read it may stop the gateway at once.
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');
     reloader.close();
@@ -124,6 +120,11 @@ export async function serve(
     log.info({ counts: counters.snapshot() }, 'stopped');
     await log.flush();
   });
+  say(greeting(config, server.url, told));
+  greeted = true;
+  for (const line of early) say(line);
+  for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });
+  probeAll(assembled);
 }
 
 /**
