@@ -10,7 +10,7 @@ export interface AskCommand {
   readonly isJson: boolean;
 }
 
-type Facts = Readonly<Record<string, unknown>>;
+type AnswerFacts = Readonly<Record<string, unknown>>;
 
 /** Each returns the exit code. */
 export async function showStatus({ ask, say, isJson }: AskCommand): Promise<number> {
@@ -91,7 +91,7 @@ async function mainEndpoint(ask: Ask): Promise<string> {
 }
 
 /** What the tool says, in the order in which it says it. Everything but text is shown as JSON. */
-function resultText(result: Facts): string {
+function resultText(result: AnswerFacts): string {
   const { content } = result;
   if (!Array.isArray(content) || content.length === 0) return JSON.stringify(result, null, 2);
   return content
@@ -103,23 +103,23 @@ function resultText(result: Facts): string {
     .join('\n');
 }
 
-function failureOf({ outcome, error, message, reason }: Facts): string {
+function failureOf({ outcome, error, message, reason }: AnswerFacts): string {
   const told = isObject(error) ? error.message : message;
   return `${text(outcome)}: ${text(told)}${reason === undefined ? '' : ` (${text(reason)})`}`;
 }
 
-function stateOf({ state, message, cause, eras, revision, server }: Facts): string {
+function stateOf({ state, message, cause, eras, revision, server }: AnswerFacts): string {
   const speaks = [...(Array.isArray(eras) ? eras : []), revision, server].filter((part) => part !== undefined);
   const why = [message, cause].filter((part) => part !== undefined).map(text);
   return [text(state), ...speaks.map(text), ...why].join(', ');
 }
 
-function asJson(say: (line: string) => void, facts: Facts): number {
+function asJson(say: (line: string) => void, facts: AnswerFacts): number {
   say(JSON.stringify(facts, null, 2));
   return 0;
 }
 
-function rows(value: unknown): Facts[] {
+function rows(value: unknown): AnswerFacts[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
