@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { about } from '../wire/about.ts';
 import { registerAsking } from './register/asking.ts';
 import { registerChecking } from './register/checking.ts';
+import { registerInspecting } from './register/inspecting.ts';
 import { registerLinking } from './register/linking.ts';
 import { registerListFiles } from './register/list-files.ts';
 import { registerServing } from './register/serving.ts';
@@ -14,6 +15,7 @@ const program = new Command(about.name)
 registerServing(program);
 registerChecking(program);
 registerListFiles(program);
+registerInspecting(program);
 registerLinking(program);
 registerAsking(program);
 

@@ -70,7 +70,7 @@ function commandProblems(
   if (account !== undefined && process.getuid?.() !== 0 && account.uid !== process.getuid?.())
     say(`only root can start processes as another user; start the gateway as root, or remove \`user: ${user}\``);
   if (cwd !== undefined && !isDirectory(cwd)) say(`\`cwd\` ${cwd} is not a directory`);
-  const path = childEnvironment(env, own, process.platform)['PATH'] ?? '';
+  const path = childEnvironment(env, own, process.platform).PATH ?? '';
   const problem = findCommand(command, path, cwd ?? process.cwd());
   if (problem !== undefined) say(problem);
   return problems;

@@ -2,7 +2,7 @@
 import { about } from '../wire/about.ts';
 import { methodRow } from '../wire/methods.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
-import { atLeast, era as eraOf, type Era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { atLeast, type Era, era as eraOf, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 import type { HeaderChanges, Peer, RequestId, SendOptions } from './peer/peer.ts';
 import { type JsonObject, objectIn, type PeerFault, type PeerReply } from './peer/reply.ts';
@@ -23,6 +23,11 @@ export interface Opening<P extends Peer = Peer> {
   /** The answer to `server/discover` or `initialize`. */
   readonly reply: PeerReply;
   readonly fault: PeerFault | undefined;
+}
+
+export interface LegacyOpening<P extends Peer = Peer> extends Opening<P> {
+  /** The answer to `notifications/initialized`. */
+  readonly initialized?: PeerReply;
 }
 
 const newestOf = (era: Era): Revision => newest(revisions, era) as Revision;
@@ -47,7 +52,7 @@ export class Talk<P extends Peer = Peer> {
   }
 
   get capabilities(): JsonObject {
-    return objectIn(this.opening['capabilities']) ?? {};
+    return objectIn(this.opening.capabilities) ?? {};
   }
 
   get session(): string | undefined {
@@ -111,8 +116,8 @@ export async function openModern<P extends Peer>(peer: P): Promise<Opening<P>> {
   const reply = await peer.send(text, { id: 1, headers: modernHeaders(method, {}, revision) });
   const result = reply.answer?.result;
   if (result === undefined) return { talk: undefined, reply, fault: reply.fault };
-  const versions = result['supportedVersions'];
-  if (!Array.isArray(versions) || objectIn(result['capabilities']) === undefined) {
+  const versions = result.supportedVersions;
+  if (!Array.isArray(versions) || objectIn(result.capabilities) === undefined) {
     const detail = '`supportedVersions` or `capabilities` is missing';
     return { talk: undefined, reply, fault: { finding: 'discover_malformed', detail } };
   }
@@ -124,14 +129,14 @@ export async function openModern<P extends Peer>(peer: P): Promise<Opening<P>> {
 export async function openLegacy<P extends Peer>(
   peer: P,
   asked: string = newestOf('legacy'),
-): Promise<Opening<P> & { readonly initialized?: PeerReply }> {
+): Promise<LegacyOpening<P>> {
   const params = { protocolVersion: asked, capabilities: {}, clientInfo };
   const reply = await peer.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }), { id: 1 });
   const result = reply.answer?.result;
   if (result === undefined) return { talk: undefined, reply, fault: reply.fault };
   const refuse = (fault: PeerFault) => ({ talk: undefined, reply, fault });
-  const version = result['protocolVersion'];
-  if (typeof version !== 'string' || objectIn(result['capabilities']) === undefined)
+  const version = result.protocolVersion;
+  if (typeof version !== 'string' || objectIn(result.capabilities) === undefined)
     return refuse({ finding: 'initialize_malformed', detail: '`protocolVersion` or `capabilities` is missing' });
   if (!isRevision(version) || eraOf(version) !== 'legacy')
     return refuse({ finding: 'version_unknown', detail: `the server chose ${JSON.stringify(version).slice(0, 60)}` });

@@ -3,8 +3,8 @@ import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { Failure } from '../../errors/failure.ts';
 import { failureOfError } from '../../upstream/http/verdict.ts';
-import { type HeaderChanges, type Peer, readLimits, type RequestId, type SendOptions } from './peer.ts';
 import { MessageReader } from './message-reader.ts';
+import { type HeaderChanges, type Peer, type RequestId, readLimits, type SendOptions } from './peer.ts';
 import { type Bytes, type HttpHead, type PeerFault, type PeerReply, shown } from './reply.ts';
 import type { SecretMask } from './secrets.ts';
 
@@ -58,8 +58,9 @@ export class HttpPeer implements Peer {
     return this.#exchange('GET', { accept: 'text/event-stream', ...headers }, { until });
   }
 
-  delete(headers: HeaderChanges): Promise<PeerReply> {
-    return this.#exchange('DELETE', headers, {});
+  /** A request without a body, read to its end. */
+  bare(method: 'DELETE' | 'PUT', headers: HeaderChanges): Promise<PeerReply> {
+    return this.#exchange(method, headers, {});
   }
 
   close(): Promise<undefined> {
@@ -140,11 +141,7 @@ function sentText({ method, url, headers, body }: HttpExchange, secrets: SecretM
   return body === undefined ? head : `${head}\n\n${shown(body, secrets)}`;
 }
 
-function receivedText(
-  head: HttpHead | undefined,
-  response: IncomingMessage | undefined,
-  secrets: SecretMask,
-): string {
+function receivedText(head: HttpHead | undefined, response: IncomingMessage | undefined, secrets: SecretMask): string {
   if (head === undefined) return '(nothing)';
   const lines = Object.entries(head.headers).map(([name, value]) => `${name}: ${secrets.header(name, value)}`);
   const status = `HTTP/${response?.httpVersion ?? '1.1'} ${head.status} ${secrets.hide(response?.statusMessage ?? '')}`;
@@ -173,5 +170,5 @@ function tooLarge(): PeerFault {
 }
 
 function redirected({ status, headers }: HttpHead): PeerFault {
-  return { finding: 'redirected', detail: `HTTP ${status} leads to ${headers['location'] ?? 'no address'}` };
+  return { finding: 'redirected', detail: `HTTP ${status} leads to ${headers.location ?? 'no address'}` };
 }

@@ -68,13 +68,13 @@ export function objectIn(value: unknown): JsonObject | undefined {
 
 /** Reads a message as a response. Undefined for requests, notifications and everything else. */
 export function answerIn(message: JsonObject): PeerAnswer | undefined {
-  if (message['method'] !== undefined) return undefined;
-  const [result, error] = [objectIn(message['result']), objectIn(message['error'])];
-  return result === undefined && error === undefined ? undefined : { id: message['id'], result, error };
+  if (message.method !== undefined) return undefined;
+  const [result, error] = [objectIn(message.result), objectIn(message.error)];
+  return result === undefined && error === undefined ? undefined : { id: message.id, result, error };
 }
 
 export function codeOf(reply: PeerReply): number | undefined {
-  const code = reply.answer?.error?.['code'];
+  const code = reply.answer?.error?.code;
   return typeof code === 'number' ? code : undefined;
 }
 
@@ -83,6 +83,6 @@ export function summary({ http, answer, fault }: PeerReply): string {
   const status = http === undefined ? [] : [`HTTP ${http.status}`];
   if (answer?.result !== undefined) return [...status, 'a result'].join(', ');
   if (answer?.error === undefined) return [...status, ...(fault === undefined ? [] : [fault.detail])].join(', ');
-  const message = String(answer.error['message'] ?? '').slice(0, 120);
-  return [...status, `error ${String(answer.error['code'])} "${message}"`].join(', ');
+  const message = String(answer.error.message ?? '').slice(0, 120);
+  return [...status, `error ${String(answer.error.code)} "${message}"`].join(', ');
 }

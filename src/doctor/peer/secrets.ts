@@ -42,8 +42,7 @@ export class SecretMask {
   hide(text: string): string {
     let shown = text;
     // The longest first: one value may be a part of another.
-    for (const value of [...this.#values].sort((a, b) => b.length - a.length))
-      shown = shown.replaceAll(value, HIDDEN);
+    for (const value of [...this.#values].sort((a, b) => b.length - a.length)) shown = shown.replaceAll(value, HIDDEN);
     shown = shown.replace(inJson, `$1"${HIDDEN}"`).replace(inForm, `$1${HIDDEN}`);
     return shown.split(/\r?\n/).map(printable).join('\n');
   }

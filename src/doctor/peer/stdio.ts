@@ -114,7 +114,7 @@ export class StdioPeer implements Peer {
 
   #read(line: string): void {
     const message = objectIn(parsed(line)?.value);
-    if (message?.['jsonrpc'] === '2.0') this.#inbox.message(message, line);
+    if (message?.jsonrpc === '2.0') this.#inbox.message(message, line);
     else {
       if (this.noise.length < NOISE_LINES) this.noise.push(line);
       this.#inbox.note(line);

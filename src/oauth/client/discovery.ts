@@ -54,7 +54,7 @@ function same(named: string, issuer: string | undefined): boolean {
 }
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri */
-function canonical(url: string): string {
+export function canonical(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return pathname === '/' && search === '' ? origin : `${origin}${pathname}${search}`;
 }
@@ -98,7 +98,7 @@ async function resourceMetadata(
 }
 
 /** With the path first, then at the root; both are the same if there is no path. */
-function placesOf(url: string): readonly string[] {
+export function placesOf(url: string): readonly string[] {
   const suffix = 'oauth-protected-resource';
   return [...new Set([wellKnown(url, suffix), wellKnown(new URL(url).origin, suffix)])];
 }
@@ -107,7 +107,7 @@ function placesOf(url: string): readonly string[] {
  * RFC 9728, 3.3 requires the identical resource. Metadata at the root covers the whole origin, so we also accept a
  * resource that contains our URL, as the official SDKs do. A different origin or a sibling path is never accepted.
  */
-function isPartOf(address: string, resource: string): boolean {
+export function isPartOf(address: string, resource: string): boolean {
   if (!URL.canParse(resource) || !URL.canParse(address)) return false;
   const [whole, part] = [new URL(resource), new URL(address)];
   if (whole.origin !== part.origin || whole.hash !== '' || whole.username !== '' || whole.password !== '') return false;

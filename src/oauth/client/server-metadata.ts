@@ -48,7 +48,7 @@ export async function serverMetadata(guardedFetch: GuardedFetch, issuer: string)
  * RFC 8414, 3.3: identical. One tolerance, as in the official SDK: frameworks add the slash of an empty path to the
  * list of authorization servers (https://host/) whether the issuer has it or not. Both are the same URL.
  */
-function isIssuer(named: string, said: string): boolean {
+export function isIssuer(named: string, said: string): boolean {
   return said === named || (named === `${said}/` && new URL(named).pathname === '/');
 }
 

@@ -1,0 +1,126 @@
+/** Streamable HTTP in both eras: media types, origins, and bodies that are no messages. */
+import { type PeerReply, parsed, summary } from '../../peer/reply.ts';
+import type { Talk } from '../../talk.ts';
+import {
+  all,
+  broken,
+  type CheckVerdict,
+  codes,
+  expectError,
+  expectStatus,
+  type HttpCheck,
+  held,
+  unless,
+} from '../check.ts';
+
+const harmless = (talk: Talk) => (talk.era === 'modern' ? 'server/discover' : 'ping');
+
+/** The text of a request that the server would answer. */
+function harmlessText(talk: Talk, id: number): string {
+  const params = talk.era === 'modern' ? { _meta: talk.meta } : {};
+  return JSON.stringify({ jsonrpc: '2.0', id, method: harmless(talk), params });
+}
+
+export const httpChecks: readonly HttpCheck[] = [
+  {
+    id: 'hosting:http:json-response-mode',
+    behaviour: 'A request is answered in `application/json` or `text/event-stream`.',
+    spec: '2025-11-25/basic/transports#sending-messages-to-the-server',
+    level: 'must',
+    revisions: all,
+    run: async (talk) => {
+      const reply = await talk.request(harmless(talk));
+      const type = reply.http?.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+      const isRight = type === 'application/json' || type === 'text/event-stream';
+      return isRight ? held : broken(reply, `the media type is ${type ?? 'missing'}`);
+    },
+  },
+  {
+    id: 'transport:streamable-http:origin-validation',
+    behaviour: 'A request with a foreign `Origin` is refused with 403.',
+    spec: '2025-11-25/basic/transports#security-warning',
+    level: 'must',
+    revisions: all,
+    run: async (talk) => {
+      const headers = { origin: 'http://bascule-check.invalid' };
+      const reply = await talk.request(harmless(talk), {}, { headers });
+      // Before 2025-11-25 the status was not defined.
+      if (talk.revision >= '2025-11-25') return expectStatus(reply, [403]);
+      const status = reply.http?.status ?? 0;
+      return unless((status < 400 || status > 499) && `${summary(reply)}; expected a refusal`, reply);
+    },
+  },
+  {
+    id: 'hosting:http:parse-error-400',
+    behaviour: 'A body that is no JSON is refused with 400 and -32700.',
+    spec: '2025-11-25/basic#messages',
+    level: 'must',
+    revisions: all,
+    run: async (talk) =>
+      expectError(await talk.raw('{"jsonrpc": "2.0",', -1, harmless(talk)), { codes: [codes.parse], status: 400 }),
+  },
+  {
+    id: 'gateway:json:unknown-shape',
+    behaviour: 'JSON that is no JSON-RPC message is refused with 400.',
+    spec: '2025-11-25/basic#messages',
+    level: 'should',
+    revisions: all,
+    run: async (talk) => expectStatus(await talk.raw('{"hello":"world"}', -1, harmless(talk)), [400]),
+  },
+  {
+    id: 'gateway:gates:id-absent',
+    behaviour: 'An error for a body without an id has no `id`, and not `id: null`.',
+    spec: '2026-07-28/basic#error-responses',
+    level: 'should',
+    revisions: ['2025-11-25', '2026-07-28'],
+    run: async (talk) => {
+      const reply = await talk.raw('{"jsonrpc": "2.0",', -1, harmless(talk));
+      return unless(reply.answer?.id === null && 'the error has `"id": null`', reply);
+    },
+  },
+  {
+    id: 'hosting:http:content-type-415',
+    behaviour: 'A body of another media type than JSON is refused with 415.',
+    spec: 'https://datatracker.ietf.org/doc/html/rfc9110#section-15.5.16',
+    level: 'should',
+    revisions: all,
+    run: (talk) => withHeader(talk, { 'content-type': 'text/plain' }, (reply) => expectStatus(reply, [415])),
+  },
+  {
+    id: 'hosting:http:accept-406',
+    behaviour: 'A client that accepts neither JSON nor event streams is refused with 406.',
+    spec: 'https://datatracker.ietf.org/doc/html/rfc9110#section-15.5.7',
+    level: 'should',
+    revisions: all,
+    run: (talk) => withHeader(talk, { accept: 'text/html' }, (reply) => expectStatus(reply, [406])),
+  },
+  {
+    id: 'hosting:http:method-405',
+    behaviour: 'An HTTP method that the endpoint does not have is refused with 405.',
+    spec: 'https://datatracker.ietf.org/doc/html/rfc9110#section-15.5.6',
+    level: 'should',
+    revisions: all,
+    run: async ({ peer, headers }) => expectStatus(await peer.bare('PUT', headers), [405]),
+  },
+];
+
+async function withHeader(
+  talk: Talk,
+  headers: Readonly<Record<string, string>>,
+  judge: (reply: PeerReply) => CheckVerdict,
+): Promise<CheckVerdict> {
+  const id = talk.nextId();
+  return judge(await talk.raw(harmlessText(talk, id), id, harmless(talk), headers));
+}
+
+/** A batch of two requests, and how it is answered. */
+export async function sendBatch(talk: Talk): Promise<{ readonly reply: PeerReply; readonly answered: number }> {
+  const ids = [talk.nextId(), talk.nextId()];
+  const text = `[${ids.map((id) => harmlessText(talk, id)).join(',')}]`;
+  const reply = await talk.raw(text, ids[1], harmless(talk));
+  const body = parsed(reply.http?.body ?? '')?.value;
+  const inArray = Array.isArray(body) ? body.filter((one) => one?.result !== undefined).length : 0;
+  // In a stream, the answers are events; the last one of them may be an array, too.
+  const inStream = (reply.http?.body.match(/"result"/g) ?? []).length;
+  return { reply, answered: Math.max(inArray, inStream) };
+}

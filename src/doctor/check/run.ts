@@ -1,0 +1,129 @@
+/** `bascule check`: opens a conversation in each era, and holds every check against it. */
+import type { Era, Revision } from '../../wire/revisions.ts';
+import { ruleLink } from '../findings.ts';
+import { HttpPeer } from '../peer/http.ts';
+import { type Bytes, summary } from '../peer/reply.ts';
+import { StdioPeer } from '../peer/stdio.ts';
+import { openLegacy, openModern } from '../talk.ts';
+import { type NamedCall, secretsOf, type Target } from '../visit.ts';
+import { type CheckRow, type CheckVerdict, notApplicable, notTested, type TalkCheck } from './check.ts';
+import { Lab } from './lab.ts';
+import { authChecks, demandsNothing, Stranger } from './rows/auth.ts';
+import { capabilityChecks } from './rows/capabilities.ts';
+import { httpChecks } from './rows/http.ts';
+import { legacyHttpChecks } from './rows/http-legacy.ts';
+import { modernHttpChecks } from './rows/http-modern.ts';
+import { listChecks } from './rows/lists.ts';
+import { messageChecks } from './rows/messages.ts';
+import { openingChecks } from './rows/opening.ts';
+import { resultChecks } from './rows/results.ts';
+import { stdioChecks } from './rows/stdio.ts';
+
+export interface CheckOptions {
+  readonly target: Target;
+  readonly eras: readonly Era[];
+  readonly timeoutMs: number;
+  readonly call?: NamedCall | undefined;
+}
+
+export interface CheckReport {
+  readonly id: string;
+  readonly behaviour: string;
+  readonly spec: string;
+  readonly level: 'must' | 'should';
+  readonly revisions: readonly Revision[];
+  /** In which conversation. */
+  readonly era: Era | 'any';
+  readonly outcome: CheckVerdict['outcome'];
+  /** Why it was not applicable or not tested. */
+  readonly reason?: string;
+  /** What was seen instead, where it is broken. */
+  readonly found?: string;
+  readonly bytes?: Bytes;
+}
+
+const everywhere: readonly TalkCheck[] = [
+  ...openingChecks,
+  ...messageChecks,
+  ...listChecks,
+  ...capabilityChecks,
+  ...resultChecks,
+];
+const byTransport: Readonly<Record<Target['kind'], readonly TalkCheck[]>> = {
+  http: [...everywhere, ...httpChecks, ...legacyHttpChecks, ...modernHttpChecks],
+  stdio: [...everywhere, ...stdioChecks],
+};
+
+/** Every check of every transport, for the documentation and for tests. */
+export const checkRows: readonly CheckRow[] = [
+  ...new Set<CheckRow>([...byTransport.http, ...byTransport.stdio, ...authChecks]),
+];
+
+export async function runChecks(options: CheckOptions, say: (report: CheckReport) => void): Promise<CheckReport[]> {
+  const secrets = secretsOf(options.target);
+  const lab = new Lab({ ...options, secrets });
+  const reports: CheckReport[] = [];
+  const add = (row: CheckRow, era: CheckReport['era'], verdict: CheckVerdict) => {
+    const { id, behaviour, level, revisions } = row;
+    const { outcome, ...more } = verdict;
+    const shown = { ...more, ...('found' in more && { found: secrets.hide(more.found) }) };
+    const report = { id, behaviour, spec: ruleLink(row.spec), level, revisions, era, outcome, ...shown };
+    reports.push(report);
+    say(report);
+  };
+  try {
+    for (const era of options.eras) await open(lab, era);
+    for (const era of options.eras) {
+      for (const row of byTransport[options.target.kind]) {
+        if (!row.revisions.some((revision) => isOfEra(revision, era))) continue;
+        add(row, era, await tried(row, era, lab));
+      }
+    }
+    if (options.target.kind === 'http') {
+      const stranger = await Stranger.meet({ peer: new HttpPeer(bare(options, lab)), fetching: lab.fetching });
+      for (const row of authChecks) add(row, 'any', stranger === undefined ? demandsNothing : await row.run(stranger));
+    }
+  } finally {
+    await lab.close();
+  }
+  return reports;
+}
+
+function bare({ target, timeoutMs }: CheckOptions, { fetching }: Lab) {
+  return { url: target.kind === 'http' ? target.url : '', headers: {}, timeoutMs, secrets: fetching.secrets };
+}
+
+function isOfEra(revision: Revision, era: Era): boolean {
+  return revision >= '2026-07-28' === (era === 'modern');
+}
+
+async function open(lab: Lab, era: Era): Promise<void> {
+  const peer = await lab.connect();
+  if ('finding' in peer) {
+    const reply = { answer: undefined, others: [], fault: peer, http: undefined, bytes: { sent: '', received: '' } };
+    lab.openings.set(era, { talk: undefined, reply, fault: peer });
+    return;
+  }
+  lab.openings.set(era, era === 'modern' ? await openModern<HttpPeer | StdioPeer>(peer) : await openLegacy(peer));
+}
+
+/** A process that a check has ended is started again for the next one. */
+async function tried(row: TalkCheck, era: Era, lab: Lab): Promise<CheckVerdict> {
+  const before = lab.openings.get(era)?.talk?.peer;
+  if (before instanceof StdioPeer && before.isOver) await open(lab, era);
+  const { talk, reply, fault } = lab.openings.get(era) ?? {};
+  if (talk === undefined) {
+    const status = reply?.http?.status;
+    if (status === 401 || status === 403)
+      return notTested(`the server demands credentials (HTTP ${status}): use --header`);
+    if (fault !== undefined && isOutage(fault.finding)) return notTested(`${fault.finding}: ${fault.detail}`);
+    return notApplicable(`the server does not speak this era (${reply === undefined ? 'no answer' : summary(reply)})`);
+  }
+  if (!row.revisions.includes(talk.revision)) return notApplicable(`the version in use is ${talk.revision}`);
+  return row.run(talk, lab);
+}
+
+/** Faults after which nothing is known about the era. */
+function isOutage(finding: string): boolean {
+  return !['http_status', 'no_response', 'not_a_message', 'era_not_spoken'].includes(finding);
+}
