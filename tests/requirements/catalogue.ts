@@ -17,6 +17,7 @@ import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
+import { gatewayInspect } from './rows/gateway-inspect.ts';
 import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
 import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLog } from './rows/gateway-log.ts';
@@ -68,6 +69,7 @@ export const groups = {
   gatewayJsonRpc,
   gatewayCredentials,
   gatewayReload,
+  gatewayInspect,
 };
 
 type Groups = typeof groups;

@@ -11,16 +11,18 @@ export const listStep: DoctorStep = {
   name: 'list',
   async run(visit) {
     if (visit.talks.length === 0) return skipped('no conversation could be opened');
-    const counts: string[] = [];
+    const found: string[] = [];
     for (const talk of visit.talks) {
+      const counts: string[] = [];
       const kinds = lists.filter(({ capability }) => talk.capabilities[capability] !== undefined);
       for (const kind of kinds) {
         const outcome = await listed(talk, kind);
         if (typeof outcome !== 'string') return outcome;
         counts.push(outcome);
       }
+      found.push(`${talk.era}: ${counts.join(', ') || 'nothing is declared'}`);
     }
-    return ok(counts.length === 0 ? 'nothing is declared' : counts.join(', '));
+    return ok(found.join('; '));
   },
 };
 
@@ -29,7 +31,7 @@ async function listed(talk: Talk, kind: ListKind): Promise<StepOutcome | string>
   if (fault !== undefined) return failed(fault, bytes);
   const wrong = listFault(kind, entries);
   if (wrong !== undefined) return failed({ finding: 'list_malformed', detail: `${kind.method}: ${wrong}` }, bytes);
-  return `${talk.era}: ${entries.length} ${kind.words}`;
+  return `${entries.length} ${kind.words}`;
 }
 
 export const callStep: DoctorStep = {
