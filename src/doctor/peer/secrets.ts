@@ -11,10 +11,13 @@ const SESSION_CHARACTERS = 6;
 
 const secretHeaders = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key']);
 
-const secretWords =
-  'access_token|refresh_token|id_token|client_secret|registration_access_token|code|code_verifier|state';
-const inJson = new RegExp(`("(?:${secretWords})"\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, 'g');
-const inForm = new RegExp(`((?:^|[?&\\s])(?:${secretWords})=)[^&\\s]+`, 'gm');
+const tokens = ['access_token', 'refresh_token', 'id_token', 'client_secret', 'registration_access_token'];
+const inJson = new RegExp(`("(?:${tokens.join('|')})"\\s*:\\s*)"(?:[^"\\\\]|\\\\.)*"`, 'g');
+/** In JSON, `code` and `state` are ordinary words. */
+const inForm = new RegExp(
+  `((?:^|[?&\\s])(?:${[...tokens, 'code', 'code_verifier', 'state'].join('|')})=)[^&\\s]+`,
+  'gm',
+);
 
 export class SecretMask {
   readonly #values = new Set<string>();

@@ -34,6 +34,8 @@ export interface FaultyOptions {
   readonly fault?: PlantedFault;
   /** Demands a token, and has metadata that leads to an authorization server. */
   readonly demandsToken?: boolean;
+  /** Repeats the headers of a request in its answer, as servers that debug do. */
+  readonly echoesHeaders?: boolean;
 }
 
 const modernVersion = '2026-07-28';
@@ -113,6 +115,7 @@ export class FaultyServer {
 
   #serve({ request, response, text }: Served): void {
     const { method, headers } = request;
+    if (this.#options.echoesHeaders === true) response.setHeader('x-debug', JSON.stringify(headers));
     let id: unknown;
     try {
       if (headers.origin !== undefined && !this.#has('origin ignored')) throw new RefusedRequest(403, -32600, 'Origin');

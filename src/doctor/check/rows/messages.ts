@@ -2,7 +2,18 @@
 import { metaKeys } from '../../../wire/vocabulary.ts';
 import { codeOf, type PeerReply } from '../../peer/reply.ts';
 import type { Talk } from '../../talk.ts';
-import { all, broken, codes, expectError, held, legacy, modern, type TalkCheck, unless } from '../check.ts';
+import {
+  all,
+  broken,
+  codes,
+  expectError,
+  expectRefusal,
+  held,
+  legacy,
+  modern,
+  type TalkCheck,
+  unless,
+} from '../check.ts';
 
 const UNKNOWN_METHOD = 'example.invalid/unknown';
 
@@ -91,10 +102,13 @@ export const messageChecks: readonly TalkCheck[] = [
     run: async (talk) => {
       const method = harmless(talk);
       const params = talk.era === 'modern' ? { _meta: talk.meta } : {};
-      const reply = await talk.raw(JSON.stringify({ jsonrpc: '2.0', id: null, method, params }), -1, method);
-      const isRefused = reply.answer?.error !== undefined || (reply.http?.status ?? 0) >= 400;
-      // A pipe may stay silent.
-      return isRefused || (reply.http === undefined && reply.fault?.finding === 'timed_out') ? held : broken(reply);
+      const text = JSON.stringify({ jsonrpc: '2.0', id: null, method, params });
+      if (talk.peer.kind === 'http') return expectRefusal(await talk.raw(text, -1, method));
+      // A pipe may stay silent: whatever the message causes comes before the next answer.
+      await talk.raw(text, undefined, method);
+      const next = await talk.request(method);
+      const isServed = next.others.some(({ id, result }) => id === null && result !== undefined);
+      return unless(isServed && 'the request is answered', next);
     },
   },
   {

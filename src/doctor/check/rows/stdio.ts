@@ -1,5 +1,5 @@
 /** Standard input and output. */
-import { answerIn, type PeerReply, summary } from '../../peer/reply.ts';
+import { answerIn, type JsonObject, type PeerReply, summary } from '../../peer/reply.ts';
 import type { Talk } from '../../talk.ts';
 import { all, broken, expectResult, held, notTested, type StdioCheck, unless, withVersionHeader } from '../check.ts';
 
@@ -16,7 +16,7 @@ export const stdioChecks: readonly StdioCheck[] = [
       await talk.notify('notifications/bascule-check-unknown');
       // Whatever the notification causes comes before the next answer.
       const reply = await talk.request(harmless(talk));
-      return unless(reply.others.some((message) => answerIn(message) !== undefined) && 'there is a response', reply);
+      return unless(reply.others.some(isUnasked) && 'there is a response', reply);
     },
   },
   {
@@ -75,6 +75,11 @@ export const stdioChecks: readonly StdioCheck[] = [
     },
   },
 ];
+
+/** A response to no request of ours: those have numbers. A late answer to one of them is not meant. */
+function isUnasked(message: JsonObject): boolean {
+  return answerIn(message) !== undefined && typeof message.id !== 'number';
+}
 
 function arrayIn(line: string): unknown {
   try {
