@@ -1,5 +1,5 @@
 /** Capabilities agree with what is answered: what is declared is there, and what is there is declared. */
-import { codeOf, type JsonObject, type PeerReply, summary } from '../../peer/reply.ts';
+import { codeOf, type JsonObject, objectIn, type PeerReply, summary } from '../../peer/reply.ts';
 import type { Talk } from '../../talk.ts';
 import {
   all,
@@ -57,7 +57,7 @@ const declared: readonly Declared[] = [
 const declaredChecks = declared.map(
   ({ id, capability, spec, revisions, method, params, hasResult }): TalkCheck => ({
     id,
-    behaviour: `\`${method}\` is answered if \`${capability}\` is declared, and only then.`,
+    behaviour: `\`${method}\` is answered if \`${capability}\` is declared, and offers nothing otherwise.`,
     spec,
     level: 'must',
     revisions,
@@ -68,9 +68,17 @@ const declaredChecks = declared.map(
 function agrees(reply: PeerReply, capability: unknown, hasResult: boolean): CheckVerdict {
   const isAnswered = reply.answer?.result !== undefined;
   if (capability === undefined)
-    return isAnswered ? broken(reply, 'it is answered, and the capability is not declared') : held;
+    return isAnswered && !isEmpty(reply.answer?.result)
+      ? broken(reply, 'it is answered, and the capability is not declared')
+      : held;
   const isMissing = hasResult ? !isAnswered : codeOf(reply) === codes.methodNotFound || reply.fault !== undefined;
   return isMissing ? broken(reply, `the capability is declared, and the answer is ${summary(reply)}`) : held;
+}
+
+/** Some libraries answer every list with an empty one: nothing is offered that was not declared. */
+function isEmpty(result: JsonObject = {}): boolean {
+  const lists = Object.values({ ...result, ...objectIn(result.completion) }).filter(Array.isArray);
+  return lists.length > 0 && lists.every(({ length }) => length === 0);
 }
 
 export const capabilityChecks: readonly TalkCheck[] = [

@@ -103,7 +103,8 @@ async function ofSubscription(talk: Talk, judge: (subscribed: Subscribed) => Che
   const reply = await talk.request('subscriptions/listen', params, { id, until: () => true });
   if (talk.peer.kind === 'stdio') await talk.notify('notifications/cancelled', { requestId: id });
   if (codeOf(reply) === codes.methodNotFound) return notApplicable('the server has no subscriptions (-32601)');
-  return judge({ first: reply.others[0], reply, id });
+  // On a pipe, the end of an earlier subscription may come late.
+  return judge({ first: reply.others.find(({ method }) => method !== undefined), reply, id });
 }
 
 function describe(first: JsonObject | undefined, reply: PeerReply): string {
