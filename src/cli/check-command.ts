@@ -3,7 +3,7 @@ import { checkLines, totals, totalsLine } from '../doctor/check/report.ts';
 import { runChecks } from '../doctor/check/run.ts';
 import { type InspectionFlags, withOptions } from './inspection-options.ts';
 
-/** Returns the exit code: 1 where a MUST is broken, or where nothing could be tested; with --strict also for a SHOULD. */
+/** Returns the exit code: 1 where a MUST is broken, with --strict also a SHOULD, or where nothing could be tested. */
 export function check(words: readonly string[], flags: InspectionFlags): Promise<number> {
   return withOptions(words, flags, async (options) => {
     const say = (text: string) => void process.stdout.write(`${text}\n`);

@@ -13,12 +13,12 @@ import {
 import { schemaFault } from './schema.ts';
 import type { Talk } from './talk.ts';
 
-type ListMember = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+type ListedMember = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
-export interface ListKind {
+export interface ServerList {
   readonly method: string;
   /** The member of the result. */
-  readonly member: ListMember;
+  readonly member: ListedMember;
   readonly capability: 'tools' | 'prompts' | 'resources';
   readonly words: string;
   /** Members that every entry has, as text. */
@@ -27,14 +27,14 @@ export interface ListKind {
   readonly isOptional: boolean;
 }
 
-const entries: Readonly<Record<ListMember, Pick<ListKind, 'capability' | 'words' | 'texts'>>> = {
+const entries: Readonly<Record<ListedMember, Pick<ServerList, 'capability' | 'words' | 'texts'>>> = {
   tools: { capability: 'tools', words: 'tools', texts: ['name'] },
   prompts: { capability: 'prompts', words: 'prompts', texts: ['name'] },
   resources: { capability: 'resources', words: 'resources', texts: ['uri', 'name'] },
   resourceTemplates: { capability: 'resources', words: 'resource templates', texts: ['uriTemplate', 'name'] },
 };
 
-export const lists: readonly ListKind[] = methods.flatMap(({ method, list }) =>
+export const lists: readonly ServerList[] = methods.flatMap(({ method, list }) =>
   list === undefined ? [] : [{ method, member: list, isOptional: list === 'resourceTemplates', ...entries[list] }],
 );
 
@@ -49,7 +49,7 @@ interface ReadList {
 const METHOD_NOT_FOUND = -32601;
 
 /** Follows `nextCursor` to the end. */
-export async function readList(talk: Talk, kind: ListKind): Promise<ReadList> {
+export async function readList(talk: Talk, kind: ServerList): Promise<ReadList> {
   const found: JsonObject[] = [];
   const pages: PeerReply[] = [];
   const seen = new Set<string>();
@@ -82,7 +82,7 @@ export async function readList(talk: Talk, kind: ListKind): Promise<ReadList> {
   }
 }
 
-function refused(talk: Talk, { method, capability }: ListKind, reply: PeerReply): PeerFault {
+function refused(talk: Talk, { method, capability }: ServerList, reply: PeerReply): PeerFault {
   const status = reply.http?.status;
   // The session was opened a moment ago.
   const isLost = talk.session !== undefined && (status === 404 || status === 400);
@@ -91,7 +91,7 @@ function refused(talk: Talk, { method, capability }: ListKind, reply: PeerReply)
 }
 
 /** The first entry that the schema does not allow, and why. */
-export function listFault(kind: ListKind, found: readonly JsonObject[]): string | undefined {
+export function listFault(kind: ServerList, found: readonly JsonObject[]): string | undefined {
   for (const [at, entry] of found.entries()) {
     const missing = kind.texts.find((name) => typeof entry[name] !== 'string');
     const name = JSON.stringify(entry.name ?? entry.uri ?? at);

@@ -6,16 +6,16 @@ import { isObject } from '../wire/values.ts';
 
 const typeNames: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
 
-type Form = (value: unknown) => boolean;
+type KeywordForm = (value: unknown) => boolean;
 
-const isText: Form = (value) => typeof value === 'string';
-const isTexts: Form = (value) => Array.isArray(value) && value.every(isText);
-const isCount: Form = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isNumber: Form = (value) => typeof value === 'number';
-const isBoolean: Form = (value) => typeof value === 'boolean';
-const isType: Form = (value) =>
+const isText: KeywordForm = (value) => typeof value === 'string';
+const isTexts: KeywordForm = (value) => Array.isArray(value) && value.every(isText);
+const isCount: KeywordForm = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isNumber: KeywordForm = (value) => typeof value === 'number';
+const isBoolean: KeywordForm = (value) => typeof value === 'boolean';
+const isType: KeywordForm = (value) =>
   Array.isArray(value) ? value.every((one) => typeNames.has(one)) : typeNames.has(value);
-const isPattern: Form = (value) => {
+const isPattern: KeywordForm = (value) => {
   if (typeof value !== 'string') return false;
   try {
     return new RegExp(value, 'u') instanceof RegExp;
@@ -25,7 +25,7 @@ const isPattern: Form = (value) => {
 };
 
 /** Keywords by the form of their value. */
-const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
+const forms: ReadonlyMap<string, KeywordForm> = new Map<string, KeywordForm>([
   ...['$id', '$schema', '$ref', '$anchor', '$comment', 'title', 'description', 'format'].map(
     (k) => [k, isText] as const,
   ),

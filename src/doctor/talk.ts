@@ -59,6 +59,16 @@ export class Talk<P extends Peer = Peer> {
     return this.headers['mcp-session-id'];
   }
 
+  /** A method that every server of the era answers, and that has no effect. */
+  get harmless(): string {
+    return this.era === 'modern' ? 'server/discover' : 'ping';
+  }
+
+  /** The text of a harmless request. */
+  harmlessText(id: RequestId | null): string {
+    return JSON.stringify({ jsonrpc: '2.0', id, method: this.harmless, params: this.#enveloped({}) });
+  }
+
   nextId(): number {
     return ++this.#ids;
   }

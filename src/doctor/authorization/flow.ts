@@ -9,7 +9,7 @@ import type { DocumentRead, Fetching, ServerFacts } from './metadata.ts';
 /** Without a port: authorization servers accept any port of a loopback redirect (RFC 8252, 7.3). */
 const PORTLESS_REDIRECT = 'http://127.0.0.1/callback';
 
-export interface AuthorizationRequest {
+export interface CodeRequest {
   readonly url: string;
   readonly state: string;
   readonly verifier: string;
@@ -50,7 +50,7 @@ interface AuthorizationParts {
   readonly redirectUri: string | undefined;
 }
 
-export function authorizationRequest(parts: AuthorizationParts): AuthorizationRequest {
+export function authorizationRequest(parts: AuthorizationParts): CodeRequest {
   const { server, clientId, resource, scopes, redirectUri = PORTLESS_REDIRECT } = parts;
   const verifier = randomBytes(32).toString('base64url');
   const state = randomBytes(16).toString('base64url');
@@ -72,7 +72,7 @@ export function authorizationRequest(parts: AuthorizationParts): AuthorizationRe
 /** RFC 9207, by the specification's table: `iss` is compared as a string, before anything else is believed. */
 export function codeIn(
   redirect: URLSearchParams,
-  { state, verifier, redirectUri }: AuthorizationRequest,
+  { state, verifier, redirectUri }: CodeRequest,
   { issuer, sendsIssuer }: ServerFacts,
 ): GrantedCode | PeerFault {
   const iss = redirect.get('iss');

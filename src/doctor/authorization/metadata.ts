@@ -95,7 +95,7 @@ interface Found {
   readonly bytes: Bytes;
 }
 
-/** The first address with a JSON object. Credentials of the user are not sent: the addresses are the server's choice. */
+/** The first address with a JSON object. The user's headers are not sent: the addresses are the server's choice. */
 async function firstDocument(addresses: readonly string[], { timeoutMs, secrets }: Fetching): Promise<Found> {
   const tried: string[] = [];
   let bytes: Bytes = { sent: '', received: '' };

@@ -1,7 +1,7 @@
 /** What checks share: further connections to the same server, and what was read before. */
 import type { Era } from '../../wire/revisions.ts';
 import type { Fetching } from '../authorization/metadata.ts';
-import { type ListKind, lists, readList } from '../lists.ts';
+import { lists, readList, type ServerList } from '../lists.ts';
 import type { HttpPeer } from '../peer/http.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { JsonObject, PeerFault } from '../peer/reply.ts';
@@ -57,8 +57,8 @@ export class Lab {
   }
 
   /** Reads a list once. */
-  list(talk: Talk, member: ListKind['member']): ReadLists {
-    const kind = lists.find((one) => one.member === member) as ListKind;
+  list(talk: Talk, member: ServerList['member']): ReadLists {
+    const kind = lists.find((one) => one.member === member) as ServerList;
     const known = this.#lists.get(talk) ?? new Map<string, ReadLists>();
     this.#lists.set(talk, known);
     const read = known.get(member) ?? readList(talk, kind);

@@ -1,14 +1,13 @@
 /** Streamable HTTP, one connection for each exchange, so that nothing hides behind a kept connection. */
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { Failure } from '../../errors/failure.ts';
 import { failureOfError } from '../../upstream/http/verdict.ts';
 import { MessageReader } from './message-reader.ts';
 import { type HeaderChanges, type Peer, type RequestId, readLimits, type SendOptions } from './peer.ts';
 import { type Bytes, type HttpHead, type PeerFault, type PeerReply, shown } from './reply.ts';
 import type { SecretMask } from './secrets.ts';
 
-export interface HttpOptions {
+export interface HttpPeerOptions {
   readonly url: string;
   /** On every request to the server; a check or a step may replace them. */
   readonly headers: Readonly<Record<string, string>>;
@@ -23,7 +22,7 @@ export interface HttpExchange {
   readonly body?: string;
 }
 
-interface Awaited extends Pick<HttpOptions, 'timeoutMs' | 'secrets'> {
+interface Awaited extends Pick<HttpPeerOptions, 'timeoutMs' | 'secrets'> {
   readonly id?: RequestId | undefined;
   readonly until?: SendOptions['until'];
 }
@@ -33,9 +32,9 @@ const postHeaders = { 'content-type': 'application/json', accept: 'application/j
 export class HttpPeer implements Peer {
   readonly kind = 'http';
   readonly url: string;
-  readonly #options: HttpOptions;
+  readonly #options: HttpPeerOptions;
 
-  constructor(options: HttpOptions) {
+  constructor(options: HttpPeerOptions) {
     this.#options = options;
     this.url = options.url;
   }
@@ -77,6 +76,11 @@ export class HttpPeer implements Peer {
   }
 }
 
+/** The function of Node that makes requests to the address. */
+export function requestTo(url: string): typeof plainRequest {
+  return new URL(url).protocol === 'https:' ? tlsRequest : plainRequest;
+}
+
 /** One HTTP exchange. Never rejects, and never follows a redirect. */
 export function exchange(sent: HttpExchange, awaited: Awaited): Promise<PeerReply> {
   const { timeoutMs, secrets } = awaited;
@@ -95,10 +99,13 @@ export function exchange(sent: HttpExchange, awaited: Awaited): Promise<PeerRepl
     };
     const fail = (error: unknown): void => finish(false, response === undefined ? unreachable(error) : cut());
     const timer = setTimeout(() => finish(false, late(timeoutMs, response !== undefined)), timeoutMs);
-    const open = new URL(sent.url).protocol === 'https:' ? tlsRequest : plainRequest;
     const body = sent.body === undefined ? undefined : Buffer.from(sent.body);
     const length = body === undefined ? {} : { 'content-length': String(body.byteLength) };
-    const request = open(sent.url, { method: sent.method, headers: { ...sent.headers, ...length }, agent: false });
+    const request = requestTo(sent.url)(sent.url, {
+      method: sent.method,
+      headers: { ...sent.headers, ...length },
+      agent: false,
+    });
     request.on('error', fail);
     request.on('response', (incoming) => {
       response = incoming;
@@ -149,11 +156,11 @@ function receivedText(head: HttpHead | undefined, response: IncomingMessage | un
   return head.body === '' ? text : `${text}\n\n${shown(head.body, secrets)}`;
 }
 
-function unreachable(error: unknown): PeerFault {
-  const failure = failureOfError(error);
-  const cause = failure instanceof Failure && failure.cause instanceof Error ? failure.cause.message : '';
-  const detail = [failure.message.replace(/^.*?: /, ''), cause].filter((text) => text !== '').join(': ');
-  return { finding: 'unreachable', detail, cure: failure.cure };
+/** Names the class of the error, as the gateway does for its backends, and the error itself. */
+export function unreachable(error: unknown): PeerFault {
+  const { message, cure } = failureOfError(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return { finding: 'unreachable', detail: `${message.replace(/^[^:]*: /, '')}: ${text}`, cure };
 }
 
 function late(ms: number, hasHeaders: boolean): PeerFault {

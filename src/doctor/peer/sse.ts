@@ -1,22 +1,21 @@
 /** HTTP+SSE of 2024-11-05: one stream for everything that the server says, and an address for POSTs. */
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { SseReader } from '../../wire/sse.ts';
-import { exchange, type HttpOptions } from './http.ts';
+import { exchange, type HttpPeerOptions, requestTo } from './http.ts';
 import { Inbox } from './inbox.ts';
 import { type Peer, readLimits, type SendOptions } from './peer.ts';
 import { objectIn, type PeerFault, type PeerReply, parsed, shown } from './reply.ts';
 
 export class SsePeer implements Peer {
   readonly kind = 'sse';
-  readonly #options: HttpOptions;
+  readonly #options: HttpPeerOptions;
   readonly #inbox: Inbox;
   readonly #request: ClientRequest;
   readonly #events = new SseReader({ eventBytes: readLimits.bytes });
   #endpoint: string | undefined;
 
   /** Opens the stream, and waits for the address. */
-  static async open(options: HttpOptions): Promise<SsePeer | PeerFault> {
+  static async open(options: HttpPeerOptions): Promise<SsePeer | PeerFault> {
     const peer = new SsePeer(options);
     const { fault } = await peer.#inbox.listen(undefined, ({ endpoint }) => endpoint !== undefined);
     if (fault === undefined) return peer;
@@ -24,12 +23,11 @@ export class SsePeer implements Peer {
     return fault;
   }
 
-  private constructor(options: HttpOptions) {
+  private constructor(options: HttpPeerOptions) {
     this.#options = options;
     this.#inbox = new Inbox(options.timeoutMs);
-    const open = new URL(options.url).protocol === 'https:' ? tlsRequest : plainRequest;
     const headers = { ...options.headers, accept: 'text/event-stream' };
-    this.#request = open(options.url, { headers, agent: false });
+    this.#request = requestTo(options.url)(options.url, { headers, agent: false });
     const end = (detail: string) => this.#inbox.end({ finding: 'sse_endpoint', detail });
     this.#request.on('error', (error) => end(error.message));
     this.#request.on('response', (response: IncomingMessage) => {

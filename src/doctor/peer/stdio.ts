@@ -10,7 +10,7 @@ import { type Peer, readLimits, type SendOptions } from './peer.ts';
 import { objectIn, type PeerFault, type PeerReply, parsed, shown } from './reply.ts';
 import type { SecretMask } from './secrets.ts';
 
-export interface StdioOptions {
+export interface StdioPeerOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly timeoutMs: number;
@@ -25,7 +25,7 @@ export class StdioPeer implements Peer {
   readonly kind = 'stdio';
   /** Lines on standard output that are no messages. */
   readonly noise: string[] = [];
-  readonly #options: StdioOptions;
+  readonly #options: StdioPeerOptions;
   readonly #process: PipedProcess;
   readonly #inbox: Inbox;
   readonly #exited: Promise<void>;
@@ -34,7 +34,7 @@ export class StdioPeer implements Peer {
   #closing: Promise<string | undefined> | undefined;
 
   /** Returns why it cannot be started, where it cannot. */
-  static async start(options: StdioOptions): Promise<StdioPeer | PeerFault> {
+  static async start(options: StdioPeerOptions): Promise<StdioPeer | PeerFault> {
     const env: Record<string, string> = {};
     for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
     const { command, args } = options;
@@ -47,7 +47,7 @@ export class StdioPeer implements Peer {
     }
   }
 
-  private constructor(started: PipedProcess, options: StdioOptions) {
+  private constructor(started: PipedProcess, options: StdioPeerOptions) {
     this.#process = started;
     this.#options = options;
     this.#inbox = new Inbox(options.timeoutMs);

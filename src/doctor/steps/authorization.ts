@@ -1,13 +1,7 @@
 /** From a 401 to a token. Nothing is registered and no page is opened unless the user asked for it. */
 import { challengeIn } from '../../oauth/client/challenge.ts';
 import { scopesToAsk } from '../../oauth/client/scopes.ts';
-import {
-  type AuthorizationRequest,
-  authorizationRequest,
-  codeIn,
-  redeem,
-  registerClient,
-} from '../authorization/flow.ts';
+import { authorizationRequest, type CodeRequest, codeIn, redeem, registerClient } from '../authorization/flow.ts';
 import { LoopbackRedirect } from '../authorization/loopback.ts';
 import { type Fetching, readResourceMetadata, readServerMetadata } from '../authorization/metadata.ts';
 import { type DoctorStep, failed, ok, skipped, type Visit } from '../visit.ts';
@@ -110,7 +104,7 @@ export const authorizeStep: DoctorStep = {
   },
 };
 
-function requestOf({ server, client, resource, challenge, loopback }: Visit): AuthorizationRequest | undefined {
+function requestOf({ server, client, resource, challenge, loopback }: Visit): CodeRequest | undefined {
   if (server === undefined || client === undefined || resource === undefined) return undefined;
   const scopes = scopesToAsk({ challenged: challenge?.scopes, resource: resource.scopes });
   return authorizationRequest({

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { failureOfError } from '../../upstream/http/verdict.ts';
+import { unreachable } from '../peer/http.ts';
 import type { PeerFault } from '../peer/reply.ts';
 import { type DoctorStep, failed, ok } from '../visit.ts';
 
@@ -55,11 +55,4 @@ function reach(host: string, port: number, isTls: boolean, ms: number): Promise<
     });
     socket.on('error', (error) => finish(() => reject(error)));
   });
-}
-
-/** Names the class of the error, as the gateway does for its backends, and the error itself. */
-function unreachable(error: unknown): PeerFault {
-  const { message, cure } = failureOfError(error);
-  const text = error instanceof Error ? error.message : String(error);
-  return { finding: 'unreachable', detail: `${message.replace(/^[^:]*: /, '')}: ${text}`, cure };
 }

@@ -1,6 +1,6 @@
 /** Lists, one call that the user named, and the end. */
 import { paramHeaders, paramHeaderValues } from '../../wire/mirror.ts';
-import { type ListKind, listFault, lists, readList } from '../lists.ts';
+import { listFault, lists, readList, type ServerList } from '../lists.ts';
 import { HttpPeer } from '../peer/http.ts';
 import { summary } from '../peer/reply.ts';
 import { StdioPeer } from '../peer/stdio.ts';
@@ -26,7 +26,7 @@ export const listStep: DoctorStep = {
   },
 };
 
-async function listed(talk: Talk, kind: ListKind): Promise<StepOutcome | string> {
+async function listed(talk: Talk, kind: ServerList): Promise<StepOutcome | string> {
   const { entries, fault, bytes } = await readList(talk, kind);
   if (fault !== undefined) return failed(fault, bytes);
   const wrong = listFault(kind, entries);

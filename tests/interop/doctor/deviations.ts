@@ -1,6 +1,6 @@
 /**
- * Rules that servers of the official SDKs break, in the versions of `tests/interop`, with our programs in them. Each run
- * looks whether they still do.
+ * Rules that servers of the official SDKs break, in the versions of `tests/interop`, with our programs in them. Each
+ * run looks whether they still do.
  */
 const python = [
   'modern pagination:invalid-cursor',

@@ -13,7 +13,7 @@ import {
   type TalkCheck,
 } from '../check.ts';
 
-interface Declared {
+interface DeclaredRow {
   readonly id: string;
   readonly capability: string;
   readonly spec: string;
@@ -24,7 +24,7 @@ interface Declared {
   readonly hasResult: boolean;
 }
 
-const declared: readonly Declared[] = [
+const declared: readonly DeclaredRow[] = [
   ...(['tools', 'prompts', 'resources'] as const).map((capability) => ({
     id: `${capability}:capability:declared`,
     capability,

@@ -13,14 +13,6 @@ import {
   unless,
 } from '../check.ts';
 
-const harmless = (talk: Talk) => (talk.era === 'modern' ? 'server/discover' : 'ping');
-
-/** The text of a request that the server would answer. */
-function harmlessText(talk: Talk, id: number): string {
-  const params = talk.era === 'modern' ? { _meta: talk.meta } : {};
-  return JSON.stringify({ jsonrpc: '2.0', id, method: harmless(talk), params });
-}
-
 export const httpChecks: readonly HttpCheck[] = [
   {
     id: 'hosting:http:json-response-mode',
@@ -29,7 +21,7 @@ export const httpChecks: readonly HttpCheck[] = [
     level: 'must',
     revisions: all,
     run: async (talk) => {
-      const reply = await talk.request(harmless(talk));
+      const reply = await talk.request(talk.harmless);
       const type = reply.http?.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
       const isRight = type === 'application/json' || type === 'text/event-stream';
       return isRight ? held : broken(reply, `the media type is ${type ?? 'missing'}`);
@@ -43,7 +35,7 @@ export const httpChecks: readonly HttpCheck[] = [
     revisions: all,
     run: async (talk) => {
       const headers = { origin: 'http://bascule-check.invalid' };
-      const reply = await talk.request(harmless(talk), {}, { headers });
+      const reply = await talk.request(talk.harmless, {}, { headers });
       // Before 2025-11-25 the status was not defined.
       if (talk.revision >= '2025-11-25') return expectStatus(reply, [403]);
       const status = reply.http?.status ?? 0;
@@ -57,7 +49,7 @@ export const httpChecks: readonly HttpCheck[] = [
     level: 'must',
     revisions: all,
     run: async (talk) => {
-      const reply = await talk.raw('{"jsonrpc": "2.0",', -1, harmless(talk));
+      const reply = await talk.raw('{"jsonrpc": "2.0",', -1, talk.harmless);
       if (reply.answer !== undefined) return expectError(reply, { codes: [codes.parse] });
       const status = reply.http?.status ?? 0;
       return unless((status < 400 || status > 499) && `${summary(reply)}; expected HTTP 400`, reply);
@@ -69,7 +61,7 @@ export const httpChecks: readonly HttpCheck[] = [
     spec: '2025-11-25/basic#messages',
     level: 'should',
     revisions: all,
-    run: async (talk) => expectStatus(await talk.raw('{"hello":"world"}', -1, harmless(talk)), [400]),
+    run: async (talk) => expectStatus(await talk.raw('{"hello":"world"}', -1, talk.harmless), [400]),
   },
   {
     id: 'gateway:gates:id-absent',
@@ -78,7 +70,7 @@ export const httpChecks: readonly HttpCheck[] = [
     level: 'should',
     revisions: ['2025-11-25', '2026-07-28'],
     run: async (talk) => {
-      const reply = await talk.raw('{"jsonrpc": "2.0",', -1, harmless(talk));
+      const reply = await talk.raw('{"jsonrpc": "2.0",', -1, talk.harmless);
       return unless(reply.answer?.id === null && 'the error has `"id": null`', reply);
     },
   },
@@ -114,15 +106,15 @@ async function withHeader(
   judge: (reply: PeerReply) => CheckVerdict,
 ): Promise<CheckVerdict> {
   const id = talk.nextId();
-  return judge(await talk.raw(harmlessText(talk, id), id, harmless(talk), headers));
+  return judge(await talk.raw(talk.harmlessText(id), id, talk.harmless, headers));
 }
 
 /** A batch of two requests, and how it is answered. */
 export async function sendBatch(talk: Talk): Promise<{ readonly reply: PeerReply; readonly answered: number }> {
   const ids = [talk.nextId(), talk.nextId()];
-  const text = `[${ids.map((id) => harmlessText(talk, id)).join(',')}]`;
+  const text = `[${ids.map((id) => talk.harmlessText(id)).join(',')}]`;
   // Read to its end: the answers may come in any order.
-  const reply = await talk.raw(text, undefined, harmless(talk));
+  const reply = await talk.raw(text, undefined, talk.harmless);
   const body = parsed(reply.http?.body ?? '')?.value;
   const inArray = Array.isArray(body) ? body.filter((one) => one?.result !== undefined).length : 0;
   // In a stream, the answers are events; the last one of them may be an array, too.

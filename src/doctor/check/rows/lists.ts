@@ -1,6 +1,6 @@
 /** Lists: shapes, schemas, pages, and what is not in them. */
 import { paramHeaders } from '../../../wire/mirror.ts';
-import { type ListKind, listFault, lists, toolSchemaFault } from '../../lists.ts';
+import { listFault, lists, type ServerList, toolSchemaFault } from '../../lists.ts';
 import { objectIn, type PeerReply } from '../../peer/reply.ts';
 import type { Talk } from '../../talk.ts';
 import {
@@ -193,11 +193,11 @@ function calledTool(reply: PeerReply): CheckVerdict {
   return isRight ? held : broken(reply);
 }
 
-function declaredLists(talk: Talk): readonly ListKind[] {
+function declaredLists(talk: Talk): readonly ServerList[] {
   return lists.filter(({ capability }) => talk.capabilities[capability] !== undefined);
 }
 
-function undeclared({ capability }: Pick<ListKind, 'capability'>): CheckVerdict {
+function undeclared({ capability }: Pick<ServerList, 'capability'>): CheckVerdict {
   return notApplicable(`the server does not declare \`${capability}\``);
 }
 

@@ -1,7 +1,6 @@
 /** JSON-RPC: ids, unknown methods, and requests that cannot be served. */
 import { metaKeys } from '../../../wire/vocabulary.ts';
 import { codeOf, type PeerReply } from '../../peer/reply.ts';
-import type { Talk } from '../../talk.ts';
 import {
   all,
   broken,
@@ -17,11 +16,6 @@ import {
 
 const UNKNOWN_METHOD = 'example.invalid/unknown';
 
-/** A request that every server of the era answers. */
-function harmless(talk: Talk): string {
-  return talk.era === 'modern' ? 'server/discover' : 'ping';
-}
-
 export const messageChecks: readonly TalkCheck[] = [
   {
     id: 'gateway:exchange:id-types',
@@ -30,7 +24,7 @@ export const messageChecks: readonly TalkCheck[] = [
     level: 'must',
     revisions: all,
     run: async (talk) => {
-      const reply = await talk.request(harmless(talk), {}, { id: '7' });
+      const reply = await talk.request(talk.harmless, {}, { id: '7' });
       return unless(reply.answer?.id !== '7' && idsOf('"7"', reply), reply);
     },
   },
@@ -41,7 +35,7 @@ export const messageChecks: readonly TalkCheck[] = [
     level: 'must',
     revisions: all,
     run: async (talk) => {
-      const reply = await talk.request(harmless(talk), {}, { id: 0 });
+      const reply = await talk.request(talk.harmless, {}, { id: 0 });
       return unless(reply.answer?.id !== 0 && idsOf('0', reply), reply);
     },
   },
@@ -100,13 +94,11 @@ export const messageChecks: readonly TalkCheck[] = [
     level: 'should',
     revisions: all,
     run: async (talk) => {
-      const method = harmless(talk);
-      const params = talk.era === 'modern' ? { _meta: talk.meta } : {};
-      const text = JSON.stringify({ jsonrpc: '2.0', id: null, method, params });
-      if (talk.peer.kind === 'http') return expectRefusal(await talk.raw(text, -1, method));
+      const text = talk.harmlessText(null);
+      if (talk.peer.kind === 'http') return expectRefusal(await talk.raw(text, -1, talk.harmless));
       // A pipe may stay silent: whatever the message causes comes before the next answer.
-      await talk.raw(text, undefined, method);
-      const next = await talk.request(method);
+      await talk.raw(text, undefined, talk.harmless);
+      const next = await talk.request(talk.harmless);
       const isServed = next.others.some(({ id, result }) => id === null && result !== undefined);
       return unless(isServed && 'the request is answered', next);
     },

@@ -1,9 +1,6 @@
 /** Standard input and output. */
 import { answerIn, type JsonObject, type PeerReply, summary } from '../../peer/reply.ts';
-import type { Talk } from '../../talk.ts';
 import { all, broken, expectResult, held, notTested, type StdioCheck, unless, withVersionHeader } from '../check.ts';
-
-const harmless = (talk: Talk) => (talk.era === 'modern' ? 'server/discover' : 'ping');
 
 export const stdioChecks: readonly StdioCheck[] = [
   {
@@ -15,7 +12,7 @@ export const stdioChecks: readonly StdioCheck[] = [
     run: async (talk) => {
       await talk.notify('notifications/bascule-check-unknown');
       // Whatever the notification causes comes before the next answer.
-      const reply = await talk.request(harmless(talk));
+      const reply = await talk.request(talk.harmless);
       return unless(reply.others.some(isUnasked) && 'there is a response', reply);
     },
   },
@@ -28,8 +25,8 @@ export const stdioChecks: readonly StdioCheck[] = [
     run: async (talk) => {
       await talk.peer.send('{"jsonrpc": "2.0",');
       // The error for the line has no id, and may be taken for the answer to the next request.
-      const first = await talk.request(harmless(talk));
-      return first.answer?.result === undefined ? expectResult(await talk.request(harmless(talk))) : held;
+      const first = await talk.request(talk.harmless);
+      return first.answer?.result === undefined ? expectResult(await talk.request(talk.harmless)) : held;
     },
   },
   {
@@ -39,10 +36,9 @@ export const stdioChecks: readonly StdioCheck[] = [
     level: 'should',
     revisions: [...withVersionHeader, '2026-07-28'],
     run: async (talk) => {
-      const params = talk.era === 'modern' ? { _meta: talk.meta } : {};
       const id = talk.nextId();
-      await talk.peer.send(JSON.stringify([{ jsonrpc: '2.0', id, method: harmless(talk), params }]));
-      const reply = await talk.request(harmless(talk));
+      await talk.peer.send(`[${talk.harmlessText(id)}]`);
+      const reply = await talk.request(talk.harmless);
       const isServed = [...reply.others, ...talk.peer.noise.map(arrayIn)].some((message) => holds(message, id));
       return isServed ? broken(reply, 'the request in the batch is answered') : held;
     },
