@@ -51,6 +51,8 @@ export async function withOptions(
     process.stderr.write(`${error.message}\n`);
     return 1;
   }
+  // A reader that is gone, as with `| head`, ends the command, and with it the processes that it started.
+  process.stdout.on('error', () => process.exit(1));
   return run(options);
 }
 

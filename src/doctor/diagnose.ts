@@ -62,6 +62,12 @@ function reportOf(step: string, outcome: StepOutcome, ms: number, { secrets }: V
   const report = { step, state, ms: Math.round(ms), detail: secrets.hide(outcome.detail).replaceAll('\n', ' ') };
   if (finding === undefined) return report;
   const { what, rule, cure } = findings[finding];
-  const failure = { finding, what, rule: ruleLink(rule), cure: outcome.cure ?? cure, ...(bytes && { bytes }) };
+  const advice = outcome.cure === undefined ? cure : sentence(outcome.cure);
+  const failure = { finding, what, rule: ruleLink(rule), cure: advice, ...(bytes && { bytes }) };
   return { ...report, failure };
+}
+
+/** The gateway's own cures are parts of log lines. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -19,7 +19,7 @@ export const findings = {
   // Connection
   unreachable: {
     what: 'The server cannot be reached',
-    rule: `${http}#security-%26-endpoint`,
+    rule: http,
     cure: 'Check that the server runs, and that host and port are right.',
   },
   timed_out: {

@@ -90,13 +90,8 @@ export class Talk<P extends Peer = Peer> {
     return this.peer.send(text, { id, headers: { ...this.#headersOf(method, {}), ...headers } });
   }
 
-  /** `_meta` of a modern request, as it should be. */
-  get meta(): JsonObject {
-    return modernMeta(this.revision);
-  }
-
   #enveloped(params: JsonObject, meta: JsonObject = {}): JsonObject {
-    return this.era === 'modern' ? { ...params, _meta: { ...this.meta, ...meta } } : params;
+    return this.era === 'modern' ? { ...params, _meta: { ...modernMeta(this.revision), ...meta } } : params;
   }
 
   #headersOf(method: string, params: JsonObject): Readonly<Record<string, string>> {

@@ -6,6 +6,7 @@ import type { HttpPeer } from '../peer/http.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { JsonObject, PeerFault } from '../peer/reply.ts';
 import type { SecretMask } from '../peer/secrets.ts';
+import type { StdioPeer } from '../peer/stdio.ts';
 import { type LegacyOpening, type Opening, openLegacy, type Talk } from '../talk.ts';
 import { connectTo, type NamedCall, type Target } from '../visit.ts';
 
@@ -40,7 +41,7 @@ export class Lab {
     return this.openings.get(era)?.talk !== undefined;
   }
 
-  async connect(): Promise<HttpPeer | Awaited<ReturnType<typeof connectTo>>> {
+  async connect(): Promise<HttpPeer | StdioPeer | PeerFault> {
     const { target, timeoutMs, secrets } = this.#options;
     const peer = await connectTo(target, timeoutMs, secrets);
     if (!('finding' in peer)) this.#peers.add(peer);

@@ -1,5 +1,5 @@
 /** `bascule check`: opens a conversation in each era, and holds every check against it. */
-import type { Era, Revision } from '../../wire/revisions.ts';
+import { type Era, era as eraOf, type Revision } from '../../wire/revisions.ts';
 import { ruleLink } from '../findings.ts';
 import { HttpPeer } from '../peer/http.ts';
 import { type Bytes, summary } from '../peer/reply.ts';
@@ -75,7 +75,7 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
     for (const era of options.eras) await open(lab, era);
     for (const era of options.eras) {
       for (const row of byTransport[options.target.kind]) {
-        if (!row.revisions.some((revision) => isOfEra(revision, era))) continue;
+        if (!row.revisions.some((revision) => eraOf(revision) === era)) continue;
         add(row, era, await tried(row, era, lab));
       }
     }
@@ -91,10 +91,6 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
 
 function bare({ target, timeoutMs }: CheckOptions, { fetching }: Lab) {
   return { url: target.kind === 'http' ? target.url : '', headers: {}, timeoutMs, secrets: fetching.secrets };
-}
-
-function isOfEra(revision: Revision, era: Era): boolean {
-  return revision >= '2026-07-28' === (era === 'modern');
 }
 
 async function open(lab: Lab, era: Era): Promise<void> {

@@ -22,7 +22,7 @@ export interface HttpExchange {
   readonly body?: string;
 }
 
-interface Awaited extends Pick<HttpPeerOptions, 'timeoutMs' | 'secrets'> {
+interface WaitOptions extends Pick<HttpPeerOptions, 'timeoutMs' | 'secrets'> {
   readonly id?: RequestId | undefined;
   readonly until?: SendOptions['until'];
 }
@@ -37,15 +37,6 @@ export class HttpPeer implements Peer {
   constructor(options: HttpPeerOptions) {
     this.#options = options;
     this.url = options.url;
-  }
-
-  /** The same server, with other headers. */
-  with(headers: Readonly<Record<string, string>>): HttpPeer {
-    return new HttpPeer({ ...this.#options, headers });
-  }
-
-  get headers(): Readonly<Record<string, string>> {
-    return this.#options.headers;
   }
 
   send(text: string, { headers = {}, id, until }: SendOptions = {}): Promise<PeerReply> {
@@ -66,7 +57,7 @@ export class HttpPeer implements Peer {
     return Promise.resolve(undefined);
   }
 
-  #exchange(method: string, changes: HeaderChanges, awaited: Partial<Awaited>, body?: string): Promise<PeerReply> {
+  #exchange(method: string, changes: HeaderChanges, awaited: Partial<WaitOptions>, body?: string): Promise<PeerReply> {
     const { url, secrets, timeoutMs } = this.#options;
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries({ ...this.#options.headers, ...changes }))
@@ -82,7 +73,7 @@ export function requestTo(url: string): typeof plainRequest {
 }
 
 /** One HTTP exchange. Never rejects, and never follows a redirect. */
-export function exchange(sent: HttpExchange, awaited: Awaited): Promise<PeerReply> {
+export function exchange(sent: HttpExchange, awaited: WaitOptions): Promise<PeerReply> {
   const { timeoutMs, secrets } = awaited;
   return new Promise((resolve) => {
     const reader = new MessageReader(awaited.id, awaited.until);
