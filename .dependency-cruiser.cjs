@@ -106,6 +106,13 @@ module.exports = {
       from: { path: '^src/(oauth/fetch|store)/' },
       to: { path: '^src/', pathNot: '^src/$1/' },
     },
+    {
+      name: 'only-its-commands-load-the-doctor',
+      comment: 'They are loaded dynamically: `serve` does not pay for them.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(doctor/|cli/(doctor-command|check-command|inspection-options)\\.ts$)' },
+      to: { path: '^src/doctor/', dependencyTypesNot: ['type-only'] },
+    },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(cli/main|cli/launch|demo/main)\\.ts$|\\.d\\.ts$' }, to: {} },
     {
       name: 'only-chosen-packages-at-run-time',

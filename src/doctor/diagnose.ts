@@ -1,6 +1,6 @@
 /** `bascule doctor`: plays the opening of a client, step by step, in this order. */
 import { findings, ruleLink } from './findings.ts';
-import type { Bytes } from './peer/reply.ts';
+import { type Bytes, told } from './peer/reply.ts';
 import {
   authorizeStep,
   challengeStep,
@@ -59,7 +59,7 @@ export async function diagnose(options: DoctorOptions, say: (report: StepReport)
 
 function reportOf(step: string, outcome: StepOutcome, ms: number, { secrets }: Visit): StepReport {
   const { state, finding, bytes } = outcome;
-  const report = { step, state, ms: Math.round(ms), detail: secrets.hide(outcome.detail).replaceAll('\n', ' ') };
+  const report = { step, state, ms: Math.round(ms), detail: told(outcome.detail, secrets) };
   if (finding === undefined) return report;
   const { what, rule, cure } = findings[finding];
   const advice = outcome.cure === undefined ? cure : sentence(outcome.cure);

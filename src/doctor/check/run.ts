@@ -2,7 +2,8 @@
 import { type Era, era as eraOf, type Revision } from '../../wire/revisions.ts';
 import { ruleLink } from '../findings.ts';
 import { HttpPeer } from '../peer/http.ts';
-import { type Bytes, summary } from '../peer/reply.ts';
+import { type Bytes, summary, told } from '../peer/reply.ts';
+import type { SecretMask } from '../peer/secrets.ts';
 import { StdioPeer } from '../peer/stdio.ts';
 import { openLegacy, openModern } from '../talk.ts';
 import { type NamedCall, secretsOf, type Target } from '../visit.ts';
@@ -66,7 +67,7 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
   const add = (row: CheckRow, era: CheckReport['era'], verdict: CheckVerdict) => {
     const { id, behaviour, level, revisions } = row;
     const { outcome, ...more } = verdict;
-    const shown = { ...more, ...('found' in more && { found: secrets.hide(more.found) }) };
+    const shown = 'found' in more ? { ...more, found: told(more.found, secrets) } : hidden(more, secrets);
     const report = { id, behaviour, spec: ruleLink(row.spec), level, revisions, era, outcome, ...shown };
     reports.push(report);
     say(report);
@@ -87,6 +88,10 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
     await lab.close();
   }
   return reports;
+}
+
+function hidden(more: { readonly reason?: string }, secrets: SecretMask): { readonly reason?: string } {
+  return more.reason === undefined ? {} : { reason: told(more.reason, secrets) };
 }
 
 function bare({ target, timeoutMs }: CheckOptions, { fetching }: Lab) {

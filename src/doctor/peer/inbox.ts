@@ -19,8 +19,9 @@ interface Wait {
   end(answer: PeerAnswer | undefined, fault: PeerFault | undefined): void;
 }
 
-/** More of a flood is not kept for the report. */
+/** More of a flood is not kept. */
 const TEXT_CHARACTERS = 64 * 1024;
+const MESSAGES = 1_000;
 
 export class Inbox {
   readonly #timeoutMs: number;
@@ -59,13 +60,13 @@ export class Inbox {
     if (wait === undefined) return;
     const answer = answerIn(message);
     if (answer === undefined) {
-      wait.others.push(message);
+      keep(wait, message);
       if (wait.until?.(message) === true) wait.end(undefined, undefined);
     } else if (wait.id !== undefined && (answer.id === wait.id || (answer.error !== undefined && answer.id == null)))
       wait.end(answer, undefined);
     else {
       wait.stray = answer;
-      wait.others.push(message);
+      keep(wait, message);
     }
   }
 
@@ -89,4 +90,8 @@ export class Inbox {
       wait.end(undefined, { finding: 'other_id', detail });
     } else wait.end(undefined, { finding: 'timed_out', detail: `no answer within ${this.#timeoutMs} ms` });
   }
+}
+
+function keep({ others }: Wait, message: JsonObject): void {
+  if (others.length < MESSAGES) others.push(message);
 }

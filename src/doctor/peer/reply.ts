@@ -46,11 +46,18 @@ export interface PeerReply {
 
 /** How much of a message is shown. */
 const SHOWN_CHARACTERS = 2_000;
+/** How much of what a server says is repeated in a sentence. */
+const TOLD_CHARACTERS = 1_000;
 
 export function shown(text: string, secrets: SecretMask): string {
   const clean = secrets.hide(text);
   if (clean.length <= SHOWN_CHARACTERS) return clean;
   return `${clean.slice(0, SHOWN_CHARACTERS)}... (${clean.length - SHOWN_CHARACTERS} more characters)`;
+}
+
+/** A sentence of a report, on one line. */
+export function told(text: string, secrets: SecretMask): string {
+  return secrets.hide(text).replaceAll('\n', ' ').slice(0, TOLD_CHARACTERS);
 }
 
 /** Undefined for anything but JSON. */

@@ -1,6 +1,6 @@
 /** HTTP+SSE of 2024-11-05: one stream for everything that the server says, and an address for POSTs. */
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { SseReader } from '../../wire/sse.ts';
+import { type SseEvent, SseReader } from '../../wire/sse.ts';
 import { exchange, type HttpPeerOptions, requestTo } from './http.ts';
 import { Inbox } from './inbox.ts';
 import { type Peer, readLimits, type SendOptions } from './peer.ts';
@@ -67,12 +67,22 @@ export class SsePeer implements Peer {
   }
 
   #read(chunk: Buffer): void {
-    for (const { event = 'message', data } of this.#events.push(chunk)) {
+    for (const { event = 'message', data } of this.#eventsIn(chunk)) {
       const text = Buffer.from(data ?? []).toString('utf8');
       if (event === 'endpoint') this.#named(text);
       const message = event === 'message' ? objectIn(parsed(text)?.value) : undefined;
       if (message !== undefined) this.#inbox.message(message, text);
       else this.#inbox.note(text);
+    }
+  }
+
+  #eventsIn(chunk: Buffer): readonly SseEvent[] {
+    try {
+      return this.#events.push(chunk);
+    } catch (error) {
+      this.#inbox.end({ finding: 'sse_malformed', detail: error instanceof Error ? error.message : String(error) });
+      this.#request.destroy();
+      return [];
     }
   }
 
