@@ -3,7 +3,7 @@ const pure = '^src/(wire|policy|catalog|exchange|bridge|session|subscriptions)/'
 
 /** Everything but `lmdb` is bundled. */
 const chosen =
-  'node_modules/(@marcbachmann/cel-js|@types/node|@types/oidc-provider|commander|jose|lmdb|oauth4webapi|oidc-provider|smol-toml|undici|yaml|zod)/';
+  'node_modules/(@marcbachmann/cel-js|@opentelemetry/[a-z-]+|@types/node|@types/oidc-provider|commander|jose|lmdb|oauth4webapi|oidc-provider|smol-toml|undici|yaml|zod)/';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -93,6 +93,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/oauth/server/provider\\.ts$' },
       to: { path: 'oidc-provider', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'one-file-loads-opentelemetry',
+      comment: 'Nothing of it is loaded unless traces are configured.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/observe/traces/export\\.ts$' },
+      to: { path: '@opentelemetry', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-demo-is-a-program-of-its-own',

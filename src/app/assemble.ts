@@ -13,6 +13,7 @@ import { watchDescriptors } from '../observe/descriptors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
+import type { Traces } from '../observe/traces/open.ts';
 import { messageObserver, type Watcher } from '../observe/watchers.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
@@ -87,6 +88,8 @@ export interface AssembleOptions {
   readonly watchers?: readonly Watcher[];
   /** Shows every message of backends. Those of clients: `tracedGateway`. */
   readonly trace?: WireTrace | undefined;
+  /** Absent: trace context passes unchanged. */
+  readonly traces?: Traces | undefined;
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
@@ -100,7 +103,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, watchers = [] } = options;
+  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, watchers = [], traces } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -116,7 +119,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    watchers,
+    ...{ watchers, traces },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     trace: options.trace,
@@ -128,6 +131,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways },
     observer: messageObserver(watchers),
+    sampledObserver: traces && messageObserver([...watchers, traces]),
+    tracer: traces?.messages,
     sessionEnded: (session, via) => {
       for (const watcher of watchers) watcher.sessionEnded?.(session, via);
     },

@@ -11,6 +11,7 @@ import { HttpRpcService } from '../jsonrpc/service.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { backendNotes } from '../observe/event-counts.ts';
 import type { WallClock } from '../observe/ports.ts';
+import type { Traces } from '../observe/traces/open.ts';
 import { callObserver } from '../observe/watchers.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import type { Generation } from '../pipeline/generation.ts';
@@ -29,6 +30,7 @@ export interface PartMakerOptions extends AuthorizerOptions {
   /** For the processes and the HTTP requests of backends: which gateways they descend from. */
   readonly descent: Required<Pick<CreateOptions, 'via' | 'environment'>>;
   readonly trace: WireTrace | undefined;
+  readonly traces: Traces | undefined;
   readonly onBackendState: ((name: string, state: BackendState) => void) | undefined;
 }
 
@@ -44,9 +46,11 @@ export class PartMaker {
   /** `since`: the first generation that has this backend. */
   makeBackend(settings: BackendConfig, since: number): Backend {
     const { name } = settings;
-    const { limits, clock, log, counters, descent, watchers, trace } = this.#options;
+    const { limits, clock, log, counters, descent, watchers, trace, traces } = this.#options;
     const { onBackendState = (of, state) => logBackendState(log, of, state) } = this.#options;
-    const notes = { ...backendNotes(name, log, counters), calls: callObserver(watchers, settings) };
+    const tracer = traces?.backend(settings);
+    const calls = callObserver(tracer === undefined ? watchers : [...watchers, { calls: () => tracer }], settings);
+    const notes = { ...backendNotes(name, log, counters), calls, tracer };
     const presented = this.#options.oauth.presentedTo(settings);
     const backend = createBackend(settings, {
       ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, trace, ...descent },

@@ -35,7 +35,8 @@ export const newId = () => `${halfId()}${halfId()}`;
 
 type Given = Pick<
   SharedServices,
-  'clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded'
+  | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
+  | ('tracer' | 'sampledObserver')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -49,8 +50,8 @@ export function createSharedServices(
   { limits, seal: { key } }: Config,
   options: SharedServicesOptions,
 ): SharedServices {
-  const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways, observer } = options;
-  const { sessionEnded } = options;
+  const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
+  const { observer, sessionEnded, tracer, sampledObserver } = options;
   const seal = createSeal(key);
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -82,8 +83,7 @@ export function createSharedServices(
     ),
     work: new InFlight(),
     fault: createFault(log, newId),
-    observer,
-    sessionEnded,
+    ...{ observer, sessionEnded, tracer, sampledObserver },
     count: (name) => counters.count(name),
   };
 }

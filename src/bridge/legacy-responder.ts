@@ -5,6 +5,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { CallOutcome, CallRequest, CallSink, ServerRequest, ServerRequestReply } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
+import type { AskTrace } from '../exchange/trace.ts';
 import { urgencyOf } from '../exchange/urgency.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { Named } from '../session/open-server-requests.ts';
@@ -190,7 +191,7 @@ export class LegacyResponder implements CallSink {
     };
     for (const request of requests) {
       let visit: string | undefined;
-      const ask = askOf(request, withdrawals, (reply) => {
+      const ask = askOf(request, this.#request.trace, withdrawals, (reply) => {
         if (this.#exchange.settled) return;
         const answer = inputResponse(request, reply);
         if (answer instanceof Failure) {
@@ -267,10 +268,12 @@ function join(answers: ReadonlyMap<string, Raw>): Raw {
 /** Makes an input request a server request that can be relayed and withdrawn. */
 function askOf(
   input: InputRequest,
+  trace: AskTrace | undefined,
   withdrawals: (() => void)[],
   answer: (reply: ServerRequestReply) => void,
 ): ServerRequest {
-  return { row: input.row, message: input.message, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
+  const { row, message } = input;
+  return { row, message, trace, answer, onWithdrawn: (listener) => void withdrawals.push(listener) };
 }
 
 function isAccepted(answer: Raw): boolean {

@@ -7,6 +7,7 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -27,6 +28,8 @@ export interface Reader {
   readonly principal: Principal;
   /** The era to use with a backend that supports both. */
   readonly prefers: Era;
+  /** What the reads belong to. Absent where traces are not configured, or no client waits. */
+  readonly trace?: Trace | undefined;
   /** Equal for readers that the backend, in that era, shows the same lists. */
   owner(era: Era, backend: string): string;
   hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease>;
@@ -160,7 +163,7 @@ export class ListReading {
     const read = async () => {
       const upstream = await reader.hold(permit, name, row);
       try {
-        return await this.#readOn(upstream, permit, name, row);
+        return await this.#readOn(upstream, permit, name, row, reader.trace);
       } finally {
         upstream.release?.();
       }
@@ -171,16 +174,23 @@ export class ListReading {
     });
   }
 
-  async #readOn(upstream: UpstreamLease, permit: Permit, name: string, row: MethodRow): Promise<ReadResult> {
+  async #readOn(
+    upstream: UpstreamLease,
+    permit: Permit,
+    name: string,
+    row: MethodRow,
+    trace: Trace | undefined,
+  ): Promise<ReadResult> {
     const { limits, warn, currentGeneration } = this.#options;
-    const pages = await listPages(permit, row, upstream, limits.listCacheBytes, (answer) => {
+    const read = (answer: ResultResponse) => {
       const valid = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
       );
       return readPage(valid, row, (why) =>
         warn('an entry of a list was left out', { backend: name, list: row.list, why }),
       );
-    });
+    };
+    const pages = await listPages(permit, row, upstream, limits.listCacheBytes, read, trace);
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
     const isTold = (upstream.hearing ?? 'heard') === 'heard' && tellsOfChanges(upstream.discovery.capabilities, row);
     const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
@@ -213,13 +223,14 @@ async function listPages<P extends { readonly next: string | undefined }>(
   upstream: UpstreamLease,
   mostBytes: number,
   read: (answer: ResultResponse) => P,
+  trace?: Trace,
 ): Promise<readonly P[]> {
   const call = upstream.aside ?? upstream.call.bind(upstream);
   const pages: P[] = [];
   let cursor: string | undefined;
   let size = 0;
   while (pages.length < PAGES) {
-    const request = ownRequest(row.method, cursor === undefined ? {} : { cursor });
+    const request = { ...ownRequest(row.method, cursor === undefined ? {} : { cursor }), trace };
     const answer = await callOnce((sink) => call(permit, request, sink));
     size += answer.bytes.byteLength;
     if (size > mostBytes) throw new Failure('backend_too_large', { message: `${row.method} is too large` });

@@ -2,6 +2,7 @@
 
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Permit } from '../policy/permit.ts';
@@ -23,11 +24,13 @@ import type { Reader } from './list-reader.ts';
 export class ModernReader implements Reader {
   readonly prefers = 'modern';
   readonly principal: Principal;
+  readonly trace: Trace | undefined;
   readonly #upstreams: UpstreamPool;
   readonly #client: ClientFacts;
   #pool: string | undefined;
 
-  constructor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts) {
+  constructor(upstreams: UpstreamPool, principal: Principal, client: ClientFacts, trace?: Trace) {
+    this.trace = trace;
     this.principal = principal;
     this.#upstreams = upstreams;
     this.#client = client;
@@ -53,10 +56,12 @@ export function readerForSession(
   upstreams: UpstreamPool,
   hold: (permit: Permit, backend: string, row: MethodRow) => Promise<UpstreamLease>,
   principal: Principal = session.principal,
+  trace?: Trace,
 ): Reader {
   const own = session.downstream === nowhere ? poolOwner(session.principal, session.client) : sessionOwner(session);
   return {
     principal,
+    trace,
     prefers: 'legacy',
     owner: (era, backend) => {
       if (era === 'modern') return principalOwner(session.principal);

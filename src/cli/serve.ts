@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
 import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
@@ -17,7 +18,7 @@ import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
 import { frontOf } from './front.ts';
-import { stopOnSignal } from './shutdown.ts';
+import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 
 /** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
@@ -44,9 +45,9 @@ export async function serve(
   let greeted = false;
   const early: string[] = [];
   const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
+  const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, trace },
-    watchers: observing.watchers,
+    ...{ log, counters, trace, traces, watchers: observing.watchers },
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
@@ -116,6 +117,7 @@ export async function serve(
     await control?.close();
     await assembled.close(config.limits.drainMs);
     await server.close({ drainMs: FLUSH_MS });
+    await traces?.close(TRACES_MS);
     await observing.close();
     log.info({ counts: counters.snapshot() }, 'stopped');
     await log.flush();

@@ -1,6 +1,9 @@
 /** Signals: the first one shuts down in order and within a time limit, the second one at once. */
 import type { Limits } from '../config/limits.ts';
 
+/** How long the last traces may take to reach their collector: a part of `SLACK_MS`. */
+export const TRACES_MS = 2_000;
+
 /** Extra time after the last orderly step, before the process is ended. */
 const SLACK_MS = 5_000;
 

@@ -4,6 +4,7 @@
  */
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadTraces } from '../app/load-traces.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import type { Config } from '../config/config.ts';
@@ -18,7 +19,7 @@ import { createLog, type Log } from '../observe/log.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
 import { frontOf } from './front.ts';
-import { stopOnSignal } from './shutdown.ts';
+import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 
 export async function serveOverStdio(
   { config, notices }: Loaded,
@@ -34,8 +35,9 @@ export async function serveOverStdio(
     process.exitCode = 1;
     return;
   }
+  const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, trace, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, trace, traces, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
@@ -80,6 +82,7 @@ export async function serveOverStdio(
   const ended = served.finally(async () => {
     reloader.close();
     await Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);
+    await traces?.close(TRACES_MS);
     await log.flush();
   });
   stopOnSignal(config.limits, async () => {

@@ -5,6 +5,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import type { BackendAuth } from '../oauth/client/settings.ts';
+import { traceSendings } from '../observe/traces/settings.ts';
 import { type BackendConfig, httpTransports, processStates, protocols, type ServiceConfig } from './config.ts';
 import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
@@ -41,6 +42,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   limits: shape.closed('a map of limits', limitShapes(callLimitNames)).exactOptional(),
   disabled: shape.flag.exactOptional(),
   profile: backendProfileShape.exactOptional(),
+  traces: shape.choice(traceSendings).exactOptional(),
 });
 type Settings = Omit<z.infer<typeof backendShape>, 'auth'> & { readonly auth?: BackendAuth };
 
@@ -132,6 +134,7 @@ export function buildBackend(draft: BackendDraft, directory: string, limits: Lim
   const own = {
     ...(draft.limits && { limits: draft.limits }),
     ...(profile && { profile: buildBackendProfile(profile) }),
+    ...(draft.traces && { traces: draft.traces }),
   };
   if (command === undefined) {
     const { url = '', headers = {}, transport = 'auto' } = draft;

@@ -17,6 +17,7 @@ import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import * as shape from './shapes.ts';
+import { tracesShape } from './traces.ts';
 
 /** 32 characters of base64 are 192 bits; fewer are as weak as a password. */
 const sealKey = shape.text('a secret of at least 32 characters', (text) => text.length >= 32);
@@ -43,6 +44,7 @@ const fileShape = shape.once(() =>
           requests: shape.flag.exactOptional(),
         })
         .exactOptional(),
+      traces: tracesShape().exactOptional(),
       watch: shape.flag.exactOptional(),
       seal: shape.closed('a map with `key`', { key: sealKey.exactOptional() }).exactOptional(),
     },
@@ -58,7 +60,7 @@ export interface ConfigReading {
   readonly endpoints?: Config['endpoints'] | undefined;
   readonly limits?: Limits;
   /** The settings that are taken as they are written. */
-  readonly settings?: Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal'> | undefined;
+  readonly settings?: Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces'> | undefined;
   /** An absolute path. */
   readonly storeDir?: string | undefined;
   /** Absent if it is invalid and reported, or if the dialect has none. */

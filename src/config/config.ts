@@ -4,6 +4,7 @@ import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { AuditSettings } from '../observe/audit.ts';
+import type { TraceSending, TraceSettings, TraceTrust } from '../observe/traces/settings.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
@@ -33,6 +34,8 @@ export interface Config {
   readonly rates: readonly RateSettings[];
   /** Absent: nothing is recorded. */
   readonly audit?: AuditSettings;
+  /** Absent: no traces, and their library is not loaded. */
+  readonly traces?: TraceSettings;
   /** Absent: the authorization server is off, and its library is not loaded. */
   readonly authServer?: AuthServerSettings;
   /** The directory for state that must outlive the process. Created when it is first needed. */
@@ -83,6 +86,8 @@ interface NamedBackend {
   readonly limits?: CallLimits;
   /** Restrictions. Absent: none. */
   readonly profile?: BackendProfile;
+  /** Whether its messages carry trace context, where traces are configured. Absent: they do. */
+  readonly traces?: TraceSending;
 }
 
 export interface StdioBackendConfig extends NamedBackend {
@@ -116,7 +121,7 @@ export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
 export type HttpTransport = (typeof httpTransports)[number];
 
 /** A service that speaks JSON-RPC 2.0 over HTTP. */
-export interface ServiceConfig extends Omit<NamedBackend, 'profile'> {
+export interface ServiceConfig extends Omit<NamedBackend, 'profile' | 'traces'> {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -140,6 +145,8 @@ export interface EndpointConfig {
   readonly names: NamingSetting;
   /** The required authentication. Never absent, so that no endpoint is open by omission. */
   readonly identity: GuardSettings;
+  /** What becomes of clients' trace context. Absent: authenticated clients are parents, others are linked to. */
+  readonly traces?: TraceTrust;
   /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }

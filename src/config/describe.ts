@@ -34,6 +34,7 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
+    ...traced(config),
     section('log', [logged(config)]),
     section('metrics', [measured(config)]),
     section('seal', sealing(config)),
@@ -88,6 +89,17 @@ function audited({ audit }: Config): string[] {
       : `standard ${to.kind === 'stderr' ? 'error' : 'output'}`;
   const what = recorded === undefined ? 'no arguments' : `arguments of ${recorded.of.join(', ')}`;
   return [where, `${what}; requests that cannot be recorded are ${onFailure === 'deny' ? 'refused' : 'served'}`];
+}
+
+function traced({ traces }: Config): string[] {
+  if (traces === undefined) return [];
+  const { url, headers, sampler, resource, baggage } = traces;
+  const share = `${sampler.ratio * 100} % of traces${sampler.parentBased ? ', and those that a trusted parent samples' : ''}`;
+  const lines = [
+    `${[shownUrl(url), ...counted(headers, 'header')].join(', ')}; service ${resource['service.name']}; ${share}`,
+    `baggage: ${baggage.length === 0 ? 'none' : baggage.join(', ')}`,
+  ];
+  return [section('traces', lines)];
 }
 
 function backend(it: BackendConfig): string[] {

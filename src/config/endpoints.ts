@@ -1,6 +1,7 @@
 /** The endpoints: their paths, backends and profiles. */
 import * as z from 'zod';
 import type { GuardSettings } from '../identity/settings.ts';
+import { traceTrusts } from '../observe/traces/settings.ts';
 import { denialStyles, type EndpointConfig, namings, protocols } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { type IdentityReading, readGuard } from './identity.ts';
@@ -30,6 +31,7 @@ const endpointShape = shape.closed('a map with `path`', {
   sessions: shape.choice(['required', 'optional']).default('required'),
   names: shape.choice(namings).default('always'),
   identity: z.unknown().exactOptional(),
+  traces: shape.choice(traceTrusts).exactOptional(),
 });
 export type EndpointDraft = z.infer<typeof endpointShape>;
 
@@ -81,9 +83,10 @@ function checkNames(document: ConfigDocument, path: Path, given: readonly string
 }
 
 function buildEndpoint(draft: EndpointDraft, backends: readonly string[], identity: GuardSettings): EndpointConfig {
-  const { path, denials, sessions, names } = draft;
+  const { path, denials, sessions, names, traces } = draft;
   const profile = buildFullProfile(draft.profile);
-  return { path, backends, profile, denials, sessions, names, identity, deviations: deviationsOf(profile) };
+  const deviations = deviationsOf(profile);
+  return { path, backends, profile, denials, sessions, names, identity, ...(traces && { traces }), deviations };
 }
 
 /** One endpoint for all backends, and one for each. Only the path encodes the backend's name. */

@@ -16,6 +16,7 @@ import { buildListen, exposure, isOurselves } from './listen.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import type { Syntax } from './syntax.ts';
+import { readTraces } from './traces.ts';
 
 export interface LoadOptions {
   readonly cwd: string;
@@ -105,6 +106,8 @@ function settle(
     if (document === undefined || byCommand) problems.push(onCommandLine(exposed));
     else document.report(['listen', 'host'], exposed);
   }
+  const notices = [...reading.notices];
+  const traces = readTraces(reading.settings?.traces, options.env, { problems, notices });
   problems.push(...(document?.problems ?? []));
   if (problems.length > 0) throw new ConfigError(problems);
   const { log, watch = true, seal = {} } = reading.settings ?? {};
@@ -119,6 +122,7 @@ function settle(
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
     ...(reading.audit && { audit: reading.audit }),
+    ...(traces && { traces }),
     ...(reading.metrics && { metrics: reading.metrics }),
     ...(identity.authServer && { authServer: identity.authServer }),
     store: { dir: reading.storeDir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
@@ -132,7 +136,7 @@ function settle(
     seal,
   };
   const leftOut = own.map((name) => `backend \`${name}\` is this gateway itself and is ignored`);
-  return { config: deepFreeze(config), notices: [...reading.notices, ...leftOut] };
+  return { config: deepFreeze(config), notices: [...notices, ...leftOut] };
 }
 
 function demo({ demo: server, cwd }: LoadOptions): ConfigReading {

@@ -19,6 +19,8 @@ export interface Endpoint {
   readonly sessions: 'required' | 'optional';
   /** When names get their backend's prefix, where several backends stand behind the endpoint. */
   readonly names: 'always' | 'collision' | 'never';
+  /** What becomes of clients' trace context, where the config says so. */
+  readonly traces?: 'parent' | 'link' | 'none' | undefined;
 }
 
 /** Reads a header by its lower-case name. Returns undefined where the transport has no headers. */

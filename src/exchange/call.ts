@@ -11,6 +11,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
 import type { Exchange } from './exchange.ts';
 import type { CallOrigin } from './observer.ts';
+import type { AskTrace, Trace } from './trace.ts';
 
 /** What a client says of itself: once in `initialize`, or in every modern request. */
 export interface ClientFacts {
@@ -42,6 +43,8 @@ export interface CallRequest {
   readonly round?: { readonly inputResponses: Raw | undefined; readonly requestState: Raw | undefined };
   /** The call is made again after waiting for a person, so the config may have changed meanwhile. */
   readonly again?: boolean;
+  /** Absent where the request belongs to no trace. */
+  readonly trace?: Trace | undefined;
   /** `Mcp-Param-*` headers for backends that are reached over HTTP. */
   readonly paramHeaders?: Readonly<Record<string, string>> | undefined;
   /** The client's message, for observers. Absent where nothing observes, and in calls of the gateway itself. */
@@ -72,6 +75,8 @@ export interface ServerRequest {
   readonly row: MethodRow;
   /** The backend's own message, with the backend's id. */
   readonly message: Request;
+  /** Absent where the request belongs to no trace. */
+  readonly trace?: AskTrace | undefined;
   answer(reply: ServerRequestReply): void;
   /** The request was passed to a client, which will answer it whatever happens to the call that it came with. */
   handedOver?(): void;
@@ -99,6 +104,7 @@ export interface CallSink {
 export interface Retry {
   readonly exchange: Exchange;
   readonly authorization: Authorization;
+  readonly trace?: Trace | undefined;
 }
 
 export interface Call {

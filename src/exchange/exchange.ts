@@ -30,6 +30,8 @@ export interface Ending {
 
 /** The request that the exchange belongs to. */
 export interface ExchangeObserver {
+  /** The client was sent the acknowledgement of its `subscriptions/listen`. */
+  acknowledged(): void;
   ended(ending: MessageEnding): void;
 }
 
@@ -115,8 +117,11 @@ export class Exchange implements ListMember<Exchange> {
 
   send(message: Uint8Array, urgency: Urgency, key?: string): void {
     if (this.#settled) return;
-    this.#begun = true;
     this.#outlet.send(message, urgency, key);
+    if (this.#begun) return;
+    this.#begun = true;
+    // The acknowledgement is always the first message of a subscription.
+    if (this.row.longLived) this.observer?.acknowledged();
   }
 
   /** Sends progress only where the client gave a token, and only while its request is open. */

@@ -12,6 +12,7 @@ import type { Era, Revision } from '../wire/revisions.ts';
 import type { ListKind } from '../wire/subscription-filter.ts';
 import type { GatewayRoute } from '../wire/via.ts';
 import type { Call, CallRequest, CallSink, ClientFacts, ServerRequest } from './call.ts';
+import type { Trace } from './trace.ts';
 
 /** What a backend says of itself, in `server/discover` or in `initialize`. Unknown members of the objects are kept. */
 export interface Discovery {
@@ -65,7 +66,7 @@ export interface UpstreamSession {
   whenHeard?(): Promise<void>;
   call(permit: Permit, request: CallRequest, sink: CallSink): Call;
   /** Passes on a client's notification. Dropped where the backend's era has no such notification. */
-  notify(permit: Permit, notification: Notification): void;
+  notify(permit: Permit, notification: Notification, trace?: Trace): void;
   close(): void;
 }
 

@@ -36,6 +36,8 @@ export interface AuditRecord extends RecordedParts {
 
 /** Where a request came from. Members are read when the record is written. */
 export interface AuditedSender {
+  /** Absent where traces are not configured. */
+  readonly trace?: { readonly traceId: string } | undefined;
   readonly address: string | undefined;
   readonly clientName: string | undefined;
   readonly sessionTag: string | undefined;

@@ -36,6 +36,7 @@ export function callObserver(watchers: readonly Watcher[], backend: BackendConfi
 
 interface Observer<Subject, End> {
   began(subject: Subject): void;
+  acknowledged?(subject: Subject): void;
   ended(subject: Subject, end: End): void;
 }
 
@@ -45,6 +46,9 @@ function inOrder<Subject, End>(all: readonly Observer<Subject, End>[]): Observer
   return {
     began: (subject) => {
       for (const observer of all) observer.began(subject);
+    },
+    acknowledged: (subject) => {
+      for (const observer of all) observer.acknowledged?.(subject);
     },
     ended: (subject, end) => {
       for (const observer of all) observer.ended(subject, end);

@@ -8,26 +8,33 @@ import { abandon, authorizeOneWay, type OneWayMessage } from './authorize.ts';
 import type { RequestContext } from './context.ts';
 import type { Pipeline } from './pipeline.ts';
 
+interface BatchedOneWay {
+  readonly context: RequestContext;
+  readonly message: OneWayMessage;
+  readonly row: MethodRow | undefined;
+}
+
 interface BatchedRequest {
   readonly context: RequestContext;
   readonly cleared: Promise<void>;
 }
 
 export class BatchMembers {
-  readonly oneWay: { readonly message: OneWayMessage; readonly row: MethodRow | undefined }[] = [];
+  readonly oneWay: BatchedOneWay[] = [];
   readonly requests: BatchedRequest[] = [];
   readonly #denials: Denied[] = [];
 
   constructor(pipeline: Pipeline, batch: RequestContext, revision: Revision, messages: readonly Message[]) {
     for (const message of messages) {
+      const context = batch.member(message);
+      context.trace = pipeline.shared.tracer?.trace(context);
       if (message.kind === 'request') {
-        const context = batch.member(message);
         context.request = message;
         this.requests.push({ context, cleared: this.#clear(pipeline, context) });
         continue;
       }
       try {
-        this.oneWay.push({ message, row: authorizeOneWay(batch, revision, message) });
+        this.oneWay.push({ context, message, row: authorizeOneWay(context, revision, message) });
       } catch (error) {
         if (!(error instanceof Denied)) throw error;
         this.#denials.push(error);

@@ -9,6 +9,7 @@ import type { CallRequest, ClientFacts } from '../exchange/call.ts';
 import type { Exchange, ExchangeObserver } from '../exchange/exchange.ts';
 import type { CallOrigin, MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import type { Reply } from '../exchange/outlet.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { AuditedSender } from '../observe/audit.ts';
 import { clientName } from '../observe/client-names.ts';
@@ -21,6 +22,7 @@ import type { Era } from '../wire/revisions.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { Generation } from './generation.ts';
 import type { Listen } from './modern-listens.ts';
+import type { SharedServices } from './services.ts';
 
 /** 48 bits tell sessions apart, and do not help to guess the rest. */
 const SESSION_TAG_CHARACTERS = 8;
@@ -56,6 +58,8 @@ export class RequestContext implements ExchangeObserver, CallOrigin, AuditedSend
   readonly connection: ConnectionState | undefined;
   readonly requestId: string | undefined;
 
+  /** Absent where traces are not configured. */
+  trace: Trace | undefined;
   /** Session stage, legacy clients: absent for modern ones. */
   session: Session | undefined;
   /** Admit stage: the message, which is a request, its row of the methods table, and what it says of its client. */
@@ -108,10 +112,15 @@ export class RequestContext implements ExchangeObserver, CallOrigin, AuditedSend
     return context;
   }
 
-  observe(observer: MessageObserver<RequestContext>, now: number): void {
-    this.observer = observer;
+  /** Few traces are exported, and observing costs more than not being observed. */
+  observe({ observer, sampledObserver }: Pick<SharedServices, 'observer' | 'sampledObserver'>, now: number): void {
+    this.observer = this.trace?.isSampled === true ? sampledObserver : observer;
     this.startedAt = now;
-    observer.began(this);
+    this.observer?.began(this);
+  }
+
+  acknowledged(): void {
+    this.observer?.acknowledged?.(this);
   }
 
   /** Tells the observer, once. */

@@ -72,6 +72,10 @@ class LiveEndpoint implements Endpoint {
     return this.#current().names;
   }
 
+  get traces(): Endpoint['traces'] {
+    return this.#current().traces;
+  }
+
   #current(): Endpoint {
     this.#last = this.#currentGeneration.now.endpoints.get(this.path) ?? this.#last;
     return this.#last;

@@ -2,6 +2,7 @@
 
 import { Failure } from '../errors/failure.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { nowhere } from '../session/downstream.ts';
@@ -144,8 +145,13 @@ export class LegacyFront {
     const { reply } = context;
     const { requests } = members;
     if (denial !== undefined && (requests.length === 0 || isToldByStatus(denial))) throw denial;
-    if (denial === undefined)
-      for (const { message, row } of members.oneWay) this.#oneWay(context, session, message, row);
+    if (denial === undefined) {
+      for (const { context: member, message, row } of members.oneWay) {
+        member.observe(this.#shared, context.startedAt);
+        this.#oneWay(member, session, message, row);
+        member.ended({ outcome: 'accepted' });
+      }
+    }
     if (requests.length === 0) {
       reply.accepted();
       return;
@@ -154,7 +160,7 @@ export class LegacyFront {
     for (const [index, outlet] of reply.open({ ...options, stream: streamOf(session) }).entries()) {
       const member = requests[index];
       if (member === undefined) continue;
-      if (context.observer !== undefined) member.context.observe(context.observer, context.startedAt);
+      member.context.observe(this.#shared, context.startedAt);
       this.#pipeline.exchanges.openInSession(member.context, session, outlet);
       this.#pipeline.call(member.context, denial === undefined ? member.cleared : rejected(denial));
     }
@@ -166,21 +172,23 @@ export class LegacyFront {
     }
   }
 
-  #oneWay(
-    { principal, endpoint, authorizer }: RequestContext,
-    session: Session,
-    message: OneWayMessage,
-    row: MethodRow | undefined,
-  ): void {
-    if (message.kind === 'notification') this.#notification(session, principal, message, row);
+  #oneWay(context: RequestContext, session: Session, message: OneWayMessage, row: MethodRow | undefined): void {
+    const { principal, endpoint, authorizer, trace } = context;
+    if (message.kind === 'notification') this.#notification(session, principal, message, row, trace);
     // A response that no server request waits for is dropped. It never reaches a backend.
     else if (!session.asks.answer(message)) {
       this.#shared.count('exchange.unasked_response');
-      authorizer.dropped({ principal, endpoint, message });
+      authorizer.dropped({ principal, endpoint, message, sender: context });
     }
   }
 
-  #notification(session: Session, principal: Principal, message: Notification, row: MethodRow | undefined): void {
+  #notification(
+    session: Session,
+    principal: Principal,
+    message: Notification,
+    row: MethodRow | undefined,
+    trace: Trace | undefined,
+  ): void {
     if (row === undefined) return;
     if (row.method === 'notifications/cancelled') {
       const cancelled = readCancelled(message);
@@ -188,7 +196,7 @@ export class LegacyFront {
       return;
     }
     if (row.method === 'notifications/initialized') session.initialized = kept(message);
-    this.#upstreams.notify(session, principal, message, row);
+    this.#upstreams.notify(session, principal, message, row, trace);
   }
 }
 

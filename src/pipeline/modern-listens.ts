@@ -132,8 +132,11 @@ export async function mergeListens(shared: SharedServices, context: RequestConte
       return hearsOf({ authorizer: currentGeneration.now.authorizer, principal, endpoint: place, backend }, uri);
     },
     watch: (backend) => upstreams.watch(permit(), backend, principal, client),
-    start: (backend, next, sink) =>
-      callStateless(currentGeneration.now.backends.stateless(backend, principal), permit(), next, sink),
+    start: (backend, next, sink) => {
+      const upstream = currentGeneration.now.backends.stateless(backend, principal);
+      // What is opened after the acknowledgement is no part of the client's request.
+      return callStateless(upstream, permit(), exchange.begun ? next : { ...next, trace: context.trace }, sink);
+    },
   };
   await new MergedSubscription(exchange, sources, listen?.authorization?.message).begin();
 }

@@ -49,8 +49,9 @@ export class Pipeline implements StageServices {
   /** Takes a message whose sender is authenticated. Never throws: failures are reported through the reply. */
   take(context: RequestContext): void {
     const { message, era } = context;
-    const { observer, clock } = this.shared;
-    if (observer !== undefined) context.observe(observer, clock.now());
+    if (message.kind !== 'batch') context.trace = this.shared.tracer?.trace(context);
+    const { observer, sampledObserver, clock } = this.shared;
+    if ((sampledObserver ?? observer) !== undefined) context.observe(this.shared, clock.now());
     try {
       // A response or a cancellation helps running requests to finish, so it is still accepted.
       if (this.shared.work.draining && (message.kind === 'request' || message.kind === 'batch'))
@@ -120,6 +121,7 @@ export class Pipeline implements StageServices {
       progress: exchange.token !== undefined,
       logLevel: session === undefined ? context.logLevel : session.logLevel,
       paramHeaders,
+      trace: context.trace,
       origin: context.observer === undefined ? undefined : context,
     };
     if (session === undefined) return this.#modernCalls.begin(context);

@@ -40,8 +40,8 @@ const setLevel = methodRow('logging/setLevel');
 
 /** Reads lists on behalf of the client: through its session's upstream sessions, where it has a session. */
 export function readerOf({ shared, sessionUpstreams }: StageServices, context: RequestContext): Reader {
-  const { session, principal, client } = context;
-  if (session === undefined) return new ModernReader(shared.upstreams, principal, client);
+  const { session, principal, client, trace } = context;
+  if (session === undefined) return new ModernReader(shared.upstreams, principal, client, trace);
   const hold: Reader['hold'] = (permit, backend, row) => sessionUpstreams.upstreamFor(session, backend, permit, row);
-  return readerForSession(session, shared.upstreams, hold, principal);
+  return readerForSession(session, shared.upstreams, hold, principal, trace);
 }

@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { MessageObserver } from '../exchange/observer.ts';
 import type { ToolHeaders } from '../exchange/tool-headers.ts';
+import type { MessageTracer } from '../exchange/trace.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { SessionTransport } from '../observe/watchers.ts';
 import type { Session } from '../session/session.ts';
@@ -53,6 +54,10 @@ export interface SharedServices {
   readonly observer?: MessageObserver<RequestContext> | undefined;
   /** Is told of the end of sessions that clients were given. */
   readonly sessionEnded: (session: Session, via: SessionTransport) => void;
+  /** Absent where traces are not configured. */
+  readonly tracer?: MessageTracer<RequestContext> | undefined;
+  /** The same observer, and that of traces: for messages whose trace is exported. */
+  readonly sampledObserver?: MessageObserver<RequestContext> | undefined;
   /** Counts an event that the gateway recovered from. */
   readonly count: (name: string) => void;
 }

@@ -8,6 +8,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Discovery, ListProcesses, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
@@ -94,7 +95,7 @@ export class SessionUpstreams {
   }
 
   /** Passes a client's notification to every backend that has an upstream session for the client. */
-  notify(session: Session, principal: Principal, message: Notification, row: MethodRow): void {
+  notify(session: Session, principal: Principal, message: Notification, row: MethodRow, trace?: Trace): void {
     // A session for one message has no upstream sessions, and must not open any.
     if (session.downstream === nowhere) return;
     const isReady = row.method === 'notifications/initialized';
@@ -103,7 +104,7 @@ export class SessionUpstreams {
       const permit = this.#may(session, row, backend, principal);
       if (permit === undefined) continue;
       sessionUpstream.whenOpen((upstream) => {
-        upstream.notify(permit, message);
+        upstream.notify(permit, message, trace);
         if (isReady && !merged && upstream.era === 'modern') this.#hearHub(session);
       });
     }

@@ -131,8 +131,12 @@ export function kindOf(row: MethodRow, kind: 'tool' | 'prompt' | 'resource'): Th
   return kind === 'resource' && row.name === 'ref' ? 'template' : kind;
 }
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header, which MCP carries in `_meta`. */
+/**
+ * The id of the trace that is exported, or else of the one that the client names, in `_meta` or in the HTTP header.
+ * https://www.w3.org/TR/trace-context/#traceparent-header
+ */
 export function traceOf(message: Message | undefined, sender?: AuditedSender): string | undefined {
+  if (sender?.trace !== undefined) return sender.trace.traceId;
   const own = message !== undefined && 'meta' in message ? message.meta : undefined;
   const text = (own && message && textMember(message.bytes, own, 'traceparent')) ?? sender?.traceparent;
   return text === undefined ? undefined : /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(text)?.[1];

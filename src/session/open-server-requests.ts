@@ -10,6 +10,7 @@ import type { Clock } from '../exchange/clock.ts';
 import { type CapabilityDemand, missingFor } from '../wire/capabilities.ts';
 import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
 import type { Response } from '../wire/message.ts';
+import { paramsWithTrace } from '../wire/trace-fields.ts';
 import { isObject, slice, valueAt } from '../wire/values.ts';
 
 export interface ServerRequestLimits {
@@ -65,15 +66,20 @@ export class SessionServerRequests {
       this.#waiting.delete(key);
       stopWaiting();
     };
+    const trace = ask.trace?.relayed(ask.message);
     const takeBack = () => route(notificationBytes('notifications/cancelled', `{"requestId":${id}}`));
     const stopWaiting = this.#clock.after(this.#limits.askMs, () => {
       this.#waiting.delete(key);
       takeBack();
-      ask.answer({ failure: new Failure('ask_timeout') });
+      answer({ failure: new Failure('ask_timeout') });
     });
+    const answer = (reply: ServerRequestReply) => {
+      trace?.ended(reply);
+      ask.answer(reply);
+    };
     this.#waiting.set(key, (reply) => {
       forget();
-      ask.answer(reply);
+      answer(reply);
     });
     let put: Raw | undefined = older === undefined ? params && slice(bytes, params) : JSON.stringify(older);
     if (params !== undefined && isUnnamedVisit(method, value)) {
@@ -81,12 +87,13 @@ export class SessionServerRequests {
       put = rewrite(bytes, params, { set: { elicitationId: JSON.stringify(elicitationId) } });
       named?.(elicitationId);
     }
-    route(requestBytes(id, method, put));
+    route(requestBytes(id, method, trace === undefined ? put : paramsWithTrace(put, trace.fields)));
     ask.handedOver?.();
     ask.onWithdrawn(() => {
       if (!this.#waiting.has(key)) return;
       forget();
       takeBack();
+      trace?.ended(undefined);
     });
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Failure } from '../errors/failure.ts';
 import type { CallObserver } from '../exchange/observer.ts';
+import type { BackendTracer } from '../exchange/trace.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Reception } from './reception.ts';
 
@@ -133,6 +134,8 @@ export type OddKind =
 export interface BackendNotes extends ChannelNotes {
   /** Absent where nothing observes calls. */
   readonly calls?: CallObserver | undefined;
+  /** Absent where traces are not configured. */
+  readonly tracer?: BackendTracer | undefined;
   odd(kind: OddKind, text: string, cause?: unknown): void;
   /** The backend refused one of the principals that have accounts of their own there. */
   refused(failure: Failure): void;

@@ -5,11 +5,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CallRequest } from '../exchange/call.ts';
+import type { SentTrace } from '../exchange/trace.ts';
 import { forUpstream } from '../wire/capabilities.ts';
-import { concat, notificationBytes, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
-import type { ObjectSpan, Request } from '../wire/message.ts';
+import { concat, forwarded, notificationBytes, type Raw, rewrite, withBody, withId } from '../wire/compose.ts';
+import type { Notification, ObjectSpan, Request } from '../wire/message.ts';
 import { type Revision, revisions } from '../wire/revisions.ts';
-import { member } from '../wire/values.ts';
+import { headersWithTrace, paramsWithTrace, traceKeys, traceMembers } from '../wire/trace-fields.ts';
+import { member, slice } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
 /** Base64url: 6 bits a character, 96 bits in all. Some servers accept only letters, digits, `-` and `_`. */
@@ -47,6 +49,9 @@ export function keyOf(id: string): string {
 /** Keys that are valid on one hop only. */
 const ofOneHop: ReadonlySet<string> = new Set(['progressToken', ...Object.values(metaKeys)]);
 
+/** With a trace of ours, the client's trace context is valid on one hop only, too. */
+const ofOneHopOrTrace: ReadonlySet<string> = new Set([...ofOneHop, ...traceKeys]);
+
 const noCapabilities = {};
 
 /** `_meta` of the gateway's own requests. It declares no capabilities, so no backend sends it server requests. */
@@ -56,11 +61,20 @@ export function ownMeta(revision: Revision, info: Raw): Buffer {
   return concat(parts);
 }
 
+/** The headers name the same place in the trace as `_meta`. */
+export function tracedHeaders(
+  headers: Readonly<Record<string, string>>,
+  trace: SentTrace | undefined,
+): Readonly<Record<string, string>> {
+  return trace?.fields === undefined ? headers : headersWithTrace(headers, trace.fields);
+}
+
 /** `id` is both our request id and our progress token. */
-export function modernRequest(request: CallRequest, id: string, revision: Revision): Buffer {
+export function modernRequest(request: CallRequest, id: string, revision: Revision, trace?: SentTrace): Buffer {
   const { message, client, round } = request;
   const meta: Raw[] = ['{'];
-  addKept(meta, message);
+  addKept(meta, message, trace);
+  if (trace?.fields !== undefined) meta.push(traceMembers(trace.fields), ',');
   const token = request.progress ? id : undefined;
   addModern(meta, revision, client.info, client.capabilities.raw, request.logLevel, token);
   if (round === undefined && member(message.params, 'task') === undefined) return withMeta(message, id, meta);
@@ -71,10 +85,10 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
 }
 
 /** Only modern requests have rounds. A legacy backend gets the client's answers as responses, never as parameters. */
-export function legacyRequest(request: CallRequest, id: string): Buffer {
+export function legacyRequest(request: CallRequest, id: string, trace?: SentTrace): Buffer {
   const { message } = request;
   const { params } = message;
-  const meta = legacyMeta(request, id);
+  const meta = legacyMeta(request, id, trace);
   const foreign = member(params, 'inputResponses') ?? member(params, 'requestState') ?? member(params, 'task');
   if (foreign !== undefined) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
   return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
@@ -94,23 +108,33 @@ function ofRoundsOrTask(key: string): boolean {
 }
 
 /** Undefined where the message can keep its `_meta`. */
-function legacyMeta({ message, progress }: CallRequest, id: string): Raw | undefined {
+function legacyMeta({ message, progress }: CallRequest, id: string, trace: SentTrace | undefined): Raw | undefined {
   const { bytes, meta } = message;
-  if (progress) {
+  const own = [
+    ...(progress ? [`"progressToken":${id}`] : []),
+    ...(trace?.fields === undefined ? [] : [traceMembers(trace.fields)]),
+  ];
+  if (own.length > 0) {
     const parts: Raw[] = ['{'];
-    addKept(parts, message);
-    parts.push(`"progressToken":${id}}`);
+    addKept(parts, message, trace);
+    parts.push(`${own.join(',')}}`);
     return concat(parts);
   }
-  const foreign = meta?.members.some(({ key }) => ofOneHop.has(key)) === true;
-  return foreign && meta !== undefined ? rewrite(bytes, meta, { drop: (key) => ofOneHop.has(key) }) : undefined;
+  const dropped = droppedKeys(trace);
+  const foreign = meta?.members.some(({ key }) => dropped.has(key)) === true;
+  return foreign && meta !== undefined ? rewrite(bytes, meta, { drop: (key) => dropped.has(key) }) : undefined;
 }
 
-/** The client's own members (trace context, vendor keys), in order, each followed by a comma. */
-function addKept(parts: Raw[], { bytes, meta }: Request): void {
+function droppedKeys(trace: SentTrace | undefined): ReadonlySet<string> {
+  return trace === undefined ? ofOneHop : ofOneHopOrTrace;
+}
+
+/** The client's own members (vendor keys, trace context without a trace of ours), in order, a comma behind each. */
+function addKept(parts: Raw[], { bytes, meta }: Request, trace: SentTrace | undefined): void {
   if (meta === undefined) return;
+  const dropped = droppedKeys(trace);
   for (const { key, keyStart, end } of meta.members) {
-    if (!ofOneHop.has(key)) parts.push(bytes.subarray(keyStart, end), ',');
+    if (!dropped.has(key)) parts.push(bytes.subarray(keyStart, end), ',');
   }
 }
 
@@ -174,6 +198,13 @@ function withMembers(
 ): Buffer {
   const { bytes, params = noParams } = message;
   return withBody(message, id, [rewrite(bytes, params, { drop, set })]);
+}
+
+/** A client's notification, with a trace context of ours where it belongs to a trace. */
+export function tracedNotification(notification: Notification, trace: SentTrace | undefined): Buffer {
+  if (trace === undefined) return forwarded(notification);
+  const { bytes, params, method } = notification;
+  return notificationBytes(method, paramsWithTrace(params && slice(bytes, params), trace.fields));
 }
 
 /** `notifications/cancelled` for a request of ours, under the id that the backend knows. */

@@ -6,17 +6,18 @@
 import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallRequest, CallSink, ClientFacts } from '../exchange/call.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Discovery, Hearing, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import { mayBeAsked } from '../wire/capabilities.ts';
-import { forwarded, notificationBytes } from '../wire/compose.ts';
+import { notificationBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { era, type Revision } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink } from './channel.ts';
 import { type DeadlineLimits, Deadlines } from './deadlines.ts';
-import { type Ids, legacyRequest } from './envelope.ts';
+import { type Ids, legacyRequest, tracedHeaders, tracedNotification } from './envelope.ts';
 import { type Agreement, type AgreementOptions, agreeFor, type HandshakeHeaders } from './handshake.ts';
 import { type HealthReporter, replaced } from './health.ts';
 import { LegacyCall } from './legacy-call.ts';
@@ -173,25 +174,21 @@ export class LegacyUpstreamSession implements UpstreamSession, ChannelSink, Call
 
   #start(call: LegacyCall): void {
     try {
-      const { request, id, key } = call;
-      call.start(this.channel, { bytes: legacyRequest(request, id), id: key, headers: this.headers });
+      const { request, id, key, trace } = call;
+      const headers = tracedHeaders(this.headers, trace);
+      call.start(this.channel, { bytes: legacyRequest(request, id, trace), id: key, headers });
     } catch (cause) {
       call.refuse(asFailure(cause));
     }
   }
 
-  notify({ generation }: Permit, notification: Notification): void {
-    if (generation < this.#since) return;
-    switch (notification.method) {
-      case 'notifications/initialized':
-        this.begin(forwarded(notification));
-        return;
-      // Request ids differ on the two sides, so cancellations come through `Call.cancel`.
-      case 'notifications/cancelled':
-        return;
-      default:
-        this.post(forwarded(notification), notification.method);
-    }
+  notify({ generation }: Permit, notification: Notification, trace?: Trace): void {
+    const { method } = notification;
+    // Request ids differ on the two sides, so cancellations come through `Call.cancel`.
+    if (generation < this.#since || method === 'notifications/cancelled') return;
+    const bytes = tracedNotification(notification, trace && this.notes.tracer?.notification(trace, notification));
+    if (method === 'notifications/initialized') this.begin(bytes);
+    else this.post(bytes, method);
   }
 
   close(): void {

@@ -17,7 +17,7 @@ import type { BackendOptions } from './backend-options.ts';
 import type { BackendNotes, Channel, ChannelSink, HttpFacts } from './channel.ts';
 import { codeOf, turnedLegacy, UNSUPPORTED_VERSION } from './codes.ts';
 import type { Deadlines, ExceededLimit } from './deadlines.ts';
-import { cancelledBytes, type Ids, modernRequest } from './envelope.ts';
+import { cancelledBytes, type Ids, modernRequest, tracedHeaders } from './envelope.ts';
 import { type HealthReporter, replaced } from './health.ts';
 import type { Reception } from './reception.ts';
 import { type CallHost, RunningCall } from './running.ts';
@@ -91,8 +91,8 @@ export class ModernUpstreamSession implements UpstreamSession, ChannelSink, Call
     }
     try {
       const { revision } = this.discovery;
-      const bytes = modernRequest(request, call.id, revision);
-      const headers = channel.streamPerRequest ? headersOf(request, revision) : noHeaders;
+      const bytes = modernRequest(request, call.id, revision, call.trace);
+      const headers = channel.streamPerRequest ? tracedHeaders(headersOf(request, revision), call.trace) : noHeaders;
       this.deadlines.watch(call);
       call.start(channel, { bytes, id: call.key, headers, longLived: call.longLived });
     } catch (cause) {

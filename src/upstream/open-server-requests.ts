@@ -4,6 +4,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { ServerRequest, ServerRequestReply } from '../exchange/call.ts';
+import type { ReceivedAsk } from '../exchange/trace.ts';
 import { concat, errorBytes, resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -12,7 +13,7 @@ import type { BackendNotes } from './channel.ts';
 import type { CallEnding, RunningCall } from './running.ts';
 
 /** The call that caused a server request. */
-type AskedCall = Pick<RunningCall, 'asking' | 'touch'>;
+type AskedCall = Pick<RunningCall, 'asking' | 'touch' | 'trace'>;
 
 /** Where a server request goes. `guessed`: the call was assigned by timing alone. */
 export interface AskTarget {
@@ -114,18 +115,19 @@ export class OpenServerRequests {
   }
 
   #answer(ask: OpenAsk, reply: ServerRequestReply): void {
-    if (this.#close(ask) === undefined) return;
+    if (this.#close(ask, reply) === undefined) return;
     this.#options.send(replyBytes(ask.message, reply));
     // The backend continues: the idle time counts from now.
     ask.target.call?.touch();
   }
 
   /** Undefined where it was closed already. */
-  #close(ask: OpenAsk): OpenAsk | undefined {
+  #close(ask: OpenAsk, reply?: ServerRequestReply): OpenAsk | undefined {
     const key = ask.message.id.key;
     if (this.#open.get(key) !== ask) return undefined;
     this.#open.delete(key);
     if (ask.target.call !== undefined) ask.target.call.asking -= 1;
+    ask.trace?.ended(reply);
     return ask;
   }
 }
@@ -133,6 +135,7 @@ export class OpenServerRequests {
 class OpenAsk implements ServerRequest {
   readonly message: Request;
   readonly row: MethodRow;
+  readonly trace: ReceivedAsk | undefined;
   readonly answer: (reply: ServerRequestReply) => void;
   target: AskTarget;
   /** Whether a client has received it. */
@@ -152,6 +155,7 @@ class OpenAsk implements ServerRequest {
     this.message = message;
     this.row = row;
     this.target = target;
+    this.trace = target.call?.trace && notes.tracer?.asked(target.call.trace, message);
     this.answer = answer;
   }
 

@@ -5,6 +5,8 @@
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
+import type { ObservedCall } from '../exchange/observer.ts';
+import type { SentTrace } from '../exchange/trace.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { idIn } from '../wire/values.ts';
@@ -42,7 +44,9 @@ interface Queued {
 /** `settled`: the backend completed the call. `dropped`: the call was cancelled, or failed. */
 export type CallEnding = 'settled' | 'dropped';
 
-export abstract class RunningCall<H extends CallHost = CallHost> implements Call, RequestSink, TimedCall, SlotWaiter {
+export abstract class RunningCall<H extends CallHost = CallHost>
+  implements Call, RequestSink, TimedCall, SlotWaiter, ObservedCall
+{
   previous: ListMember | undefined = undefined;
   next: ListMember | undefined = undefined;
   list: LinkedList<ListMember> | undefined = undefined;
@@ -51,6 +55,7 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
   readonly key: string;
   readonly request: CallRequest;
   readonly sink: CallSink;
+  readonly trace: SentTrace | undefined;
   /** The principal that the call counts against while calls wait for slots. */
   readonly holder: string;
   startedAt = Number.POSITIVE_INFINITY;
@@ -77,6 +82,7 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
     this.id = id;
     this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
+    this.trace = request.trace && host.notes.tracer?.request(request.trace);
   }
 
   get revision(): Revision | undefined {
@@ -217,6 +223,7 @@ export abstract class RunningCall<H extends CallHost = CallHost> implements Call
   }
 
   protected notify(message: Notification): Reception {
+    if (message.method === 'notifications/subscriptions/acknowledged') this.host.notes.calls?.acknowledged?.(this);
     this.sink.notify(message);
     return receptionOf(message, this.longLived ? 'long-lived call' : 'call');
   }

@@ -9,6 +9,7 @@ import { visitIds } from '../bridge/url-elicitation.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import type { Trace } from '../exchange/trace.ts';
 import type { Discovery, UpstreamSession, UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import { resultBytes } from '../wire/compose.ts';
@@ -133,8 +134,8 @@ class SharedUpstreamSession implements UpstreamSession {
     return this.#upstream.call(permit, request, this.#heardBy(sink));
   }
 
-  notify(permit: Permit, notification: Notification): void {
-    this.#upstream.notify(permit, notification);
+  notify(permit: Permit, notification: Notification, trace?: Trace): void {
+    this.#upstream.notify(permit, notification, trace);
   }
 
   /** The session stays open for the other clients. Each call is ended by its own caller. */

@@ -25,7 +25,7 @@ export function differences(before: Config, next: Config): Differences {
 const whole = ['policy', 'rates', 'identity', 'audit', 'watch'] as const satisfies readonly (keyof Config)[];
 
 interface RestartSettings {
-  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer';
+  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer' | 'traces';
   /** Absent: all of the section. */
   readonly keys?: readonly string[];
   /** What the whole section is called in the file, where its keys are not named one by one. */
@@ -41,6 +41,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'metrics', why: 'the port is bound at start' },
   { section: 'seal', why: 'what was sealed with one key cannot be opened with another' },
   { section: 'store', why: 'the records in use are there' },
+  { section: 'traces', name: 'traces', why: 'the exporter is made at start' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },
 ];
 

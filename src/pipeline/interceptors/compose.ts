@@ -92,9 +92,10 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
   }
 
   /** Later rounds belong to the retry: its exchange records them, and its rules have allowed them. */
-  continueAs({ exchange, authorization }: Retry): void {
+  continueAs({ exchange, authorization, trace }: Retry): void {
     this.#context.exchange = exchange;
     this.#context.authorization = authorization;
+    if (this.#request !== undefined && trace !== undefined) this.#request = { ...this.#request, trace };
   }
 
   cancel(reason?: string): void {
