@@ -253,7 +253,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, store, log, watch, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, store, log, traces, watch, seal
   did you mean \`listen\`?`,
     },
     {
@@ -262,7 +262,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile
+  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile, traces
   did you mean \`maxProcesses\`?`,
     },
     {

@@ -26,6 +26,7 @@ import { gatewayObserve } from './rows/gateway-observe.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
+import { gatewayTraces } from './rows/gateway-traces.ts';
 import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
 import { protocol } from './rows/protocol.ts';
@@ -55,6 +56,7 @@ export const groups = {
   gatewayLegacy,
   gatewayConnections,
   gatewayLog,
+  gatewayTraces,
   gatewayModern,
   gatewayObserve,
   gatewayBackend,

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
 import { systemClock } from '../../../src/app/clock.ts';
+import { loadTraces } from '../../../src/app/load-traces.ts';
 import { Observing } from '../../../src/app/observing.ts';
 import { readinessOf } from '../../../src/app/readiness.ts';
 import { ConfigSource } from '../../../src/app/reload/config-source.ts';
 import { Reloader } from '../../../src/app/reload/reloader.ts';
+import { TRACES_MS } from '../../../src/cli/shutdown.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { startHttp } from '../../../src/downstream/listener.ts';
 import { Counters } from '../../../src/observe/counters.ts';
@@ -69,9 +71,10 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     void entries.push({ level, facts, text });
   const log: Log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
   const counters = new Counters();
+  const traces = await loadTraces(config, { log, counters });
   const clock = ports.clock ?? systemClock;
   const observing = new Observing(config.log, { log, counters, clock });
-  const assembled = assemble(config, { log, counters, watchers: observing.watchers, ...ports });
+  const assembled = assemble(config, { log, counters, traces, watchers: observing.watchers, ...ports });
   let isOpen = false;
   const server = await startHttp({
     listen: config.listen,
@@ -111,6 +114,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
       closing ??= assembled
         .close(drainMs)
         .then(() => server.close({ drainMs: 200 }))
+        .then(() => traces?.close(TRACES_MS))
         .then(() => observing.close());
       return closing;
     },
