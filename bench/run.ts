@@ -18,7 +18,9 @@ import { measureOpening } from './workloads/opening.ts';
 import { measureStarts } from './workloads/startup.ts';
 import { type Entrant, takeTurns } from './workloads/turns.ts';
 
-const groups: readonly Group[] = ['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'observe', 'edges'];
+const groups: readonly Group[] = [
+  ...(['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'observe', 'traces', 'edges'] as const),
+];
 const workloadNames = [...callWorkloads.map(({ id }) => id), 'opening', 'idle', 'start'];
 
 function nodeArgsFor({ name, group }: Contestant, profile: string | undefined): string[] {

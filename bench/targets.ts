@@ -47,6 +47,7 @@ export const callTargets: readonly CallTarget[] = [
   { workload: 'identity', what: 'CPU, µs more', most: 5, contestant: 'key', against: 'no identity, key sent' },
   { workload: 'policy', most: 1.15, contestant: 'key, 100 rules and audit', ifMissed: rulesAndAudit },
   { workload: 'usual', most: 1.15, contestant: 'key, 100 rules and audit', ifMissed: rulesAndAudit },
+  { workload: 'traces', what: 'CPU, µs more', most: 5, contestant: 'traces sampled at 1 %' },
   { workload: 'peers-stdio', what: 'CPU with the server, ratio', most: 0.9, against: 'TBXark/mcp-proxy' },
   { workload: 'peers-stdio', what: 'CPU with the server, ratio', most: 0.15, against: 'mcp-proxy' },
   { workload: 'peers-http-legacy', most: 0.07, against: 'ToolHive vMCP' },

@@ -9,6 +9,7 @@ import { mcpProxy } from './mcp-proxy.ts';
 import { notObserved, withMetrics, withRequestLog } from './observe.ts';
 import { bridge, passThrough } from './pass-through.ts';
 import { mergedAlone, usualDeployment, withKeyAndRules, withNoRules, withRules } from './policy.ts';
+import { tracingAll, tracingFew, withoutTraces } from './traces.ts';
 
 export const contestants: readonly Contestant[] = [
   direct,
@@ -33,5 +34,8 @@ export const contestants: readonly Contestant[] = [
   notObserved,
   withMetrics,
   withRequestLog,
+  withoutTraces,
+  tracingFew,
+  tracingAll,
   ...edges,
 ];

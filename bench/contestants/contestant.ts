@@ -7,8 +7,8 @@ export type Target = 'modern' | 'legacy' | 'legacy-sse' | 'cached';
 
 /**
  * Contestants are compared within one group only: by what the server is reached over, or by what is served where many
- * of them stand behind one address, or by who is let in, or by what is decided and recorded, or by what is
- * observed, or by the edges of HTTP.
+ * of them stand behind one address, or by who is let in, or by what is decided and recorded, or by what is observed or
+ * traced, or by the edges of HTTP.
  */
 export type Group =
   | 'http'
@@ -19,6 +19,7 @@ export type Group =
   | 'policy'
   | 'usual'
   | 'observe'
+  | 'traces'
   | 'edges'
   | PeerGroup;
 

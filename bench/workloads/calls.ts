@@ -255,6 +255,15 @@ const guarded: readonly CallWorkload[] = [
   },
 ];
 
+const traced: CallWorkload = {
+  id: 'traces',
+  title: 'Small `tools/call`, 2026-07-28, by what is traced',
+  group: 'traces',
+  target: 'modern',
+  connections: MANY,
+  ...small,
+};
+
 const edges: CallWorkload = {
   id: 'edges',
   title: 'Small `tools/call`, 2026-07-28, through relays with other edges of HTTP',
@@ -271,5 +280,6 @@ export const callWorkloads: readonly CallWorkload[] = [
   ...overStdio,
   ...merged,
   ...guarded,
+  traced,
   edges,
 ];
