@@ -68,21 +68,36 @@ function optionsFor(outdir, plugins) {
       banner: { js: '(function (require, programUrl) {' },
       footer: { js: '})' },
       define: { 'import.meta.url': 'programUrl' },
-      plugins: [...plugins, oidcProviderApart, withoutHttp2, loadedAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
+      plugins: [...plugins, filesApart, withoutHttp2, loadedAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
     },
     {
       ...shared,
-      entryPoints: { main: 'src/cli/launch.ts', demo: 'src/demo/main.ts', 'oidc-provider': 'oidc-provider' },
+      entryPoints: {
+        main: 'src/cli/launch.ts',
+        demo: 'src/demo/main.ts',
+        ...Object.fromEntries(apart.map(({ name, entry }) => [name, entry])),
+      },
       plugins: [...plugins],
     },
   ];
 }
 
-/** A file of its own, so that its text is read only where an authorization server is configured. */
-const oidcProviderApart = {
-  name: 'oidc-provider apart',
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^oidc-provider$/ }, () => ({ path: './oidc-provider.js', external: true })),
+/**
+ * Files of their own, so that their text is read only where it is needed. They keep no state that the program shares.
+ */
+const apart = [
+  { name: 'oidc-provider', entry: 'oidc-provider', imported: /^oidc-provider$/ },
+  { name: 'otlp', entry: 'src/observe/traces/export.ts', imported: /^\.\/export\.ts$/ },
+  { name: 'doctor', entry: 'src/cli/doctor-command.ts', imported: /\/doctor-command\.ts$/ },
+  { name: 'check', entry: 'src/cli/check-command.ts', imported: /\/check-command\.ts$/ },
+];
+
+const filesApart = {
+  name: 'files apart',
+  setup: ({ onResolve }) => {
+    for (const { name, imported } of apart)
+      onResolve({ filter: imported }, () => ({ path: `./${name}.js`, external: true }));
+  },
 };
 
 /** undici loads it for a feature that is off, and can do without it. It takes 10 ms to load. */
