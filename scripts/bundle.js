@@ -29,7 +29,7 @@ export async function watchBundle(outdir, built) {
   );
 }
 
-/** Deletes what is there: V8 would accept the code of an older bundle if both have the same length. */
+/** Deletes what is there: files of an older build, such as the code of its bundle, which is of no use then. */
 function prepare(outdir) {
   rmSync(outdir, { recursive: true, force: true });
   mkdirSync(outdir, { recursive: true });

@@ -41,7 +41,8 @@ async function rehearse(outdir) {
     });
     const exit = once(gateway, 'exit');
     const address = await Promise.race([addressIn(gateway.stdout), exit.then(() => undefined)]);
-    if (address !== undefined) await call(address);
+    if (address === undefined) throw new Error('the gateway has ended');
+    await call(address);
     gateway.send('write');
     const [code] = await exit;
     if (code !== 0) throw new Error('the gateway has ended');

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 const [outdir] = process.argv.splice(2, 1);
-const { script } = createRequire(import.meta.url)(join(outdir, 'main.js'));
+const { script, withDigest } = createRequire(import.meta.url)(join(outdir, 'main.js'));
 process.once('message', () => {
-  writeFileSync(join(outdir, 'bascule.js.cache'), script.createCachedData());
+  writeFileSync(join(outdir, 'bascule.js.cache'), withDigest(script.createCachedData()));
   process.exit();
 });
