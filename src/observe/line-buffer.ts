@@ -79,7 +79,7 @@ export class LineBuffer {
   addNumber(value: number): void {
     const thousandths = Math.round(value * 1_000);
     if (!(thousandths >= 0 && thousandths <= MOST_THOUSANDTHS && thousandths / 1_000 === value)) {
-      this.add(String(value));
+      this.add(JSON.stringify(value));
       return;
     }
     const whole = Math.floor(value);

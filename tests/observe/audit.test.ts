@@ -92,6 +92,34 @@ describe('records', () => {
     expect(held.names().map((one) => one.name ?? one.lost)).toEqual([2, 'a', 'b', 'e']);
   });
 
+  test('find room by their bytes, however many characters these are', async () => {
+    const held = heldSink();
+    const wide = '\u20ac'.repeat(100);
+    const bytes = Buffer.byteLength(auditLine(record(wide)));
+    // The first half of the queue is open to all.
+    const { writer, lost } = writerFor(held.sink, 2 * bytes);
+    writer.write(record(wide));
+    writer.write(record(wide));
+    expect(lost).toEqual(['1 full']);
+    (await held.next()).take();
+    await writer.close(1_000);
+    expect(held.names()).toMatchObject([{ lost: 1 }, record(wide)]);
+  });
+
+  test('that found no room leave nothing in the lines of others', async () => {
+    const held = heldSink();
+    const { writer, lost } = writerFor(held.sink, 2 * Buffer.byteLength(auditLine(record('a'))) + 10);
+    writer.write(record('a'));
+    // More than the buffer has.
+    writer.write({ ...record('b'), arguments: '\u20ac\n'.repeat(100_000) });
+    expect(lost).toEqual(['1 full']);
+    (await held.next()).take();
+    writer.write(record('c'));
+    (await held.next()).take();
+    await writer.close(1_000);
+    expect(held.names()).toMatchObject([{ lost: 1 }, { name: 'a' }, { name: 'c' }]);
+  });
+
   test('that could not be written are counted, and the next ones still go', async () => {
     const held = heldSink();
     const { writer, lost } = writerFor(held.sink);
@@ -134,9 +162,14 @@ describe('records', () => {
       principal: fc.record({ kind: text, issuer: maybe(text), subject: maybe(text) }),
       revision: maybe(text),
       endpoint: text,
+      address: maybe(text),
       backend: maybe(text),
       action: maybe(text),
       name: maybe(text),
+      names: maybe(fc.array(text, { maxLength: 3 })),
+      nameCount: maybe(fc.nat()),
+      deniedNames: maybe(fc.array(text, { maxLength: 3 })),
+      deniedCount: maybe(fc.nat()),
       durationMs: maybe(
         fc.oneof(
           fc.nat(),
@@ -159,6 +192,20 @@ describe('records', () => {
     expect({ name, nameLength }).toEqual({ name: 'x'.repeat(1024), nameLength: 100_000 });
     const longest = record('y'.repeat(1024));
     expect(JSON.parse(auditLine(longest))).toEqual(longest);
+  });
+
+  test.each([
+    { name: 'a pair of surrogates', text: `x${'\u{1f600}'.repeat(600)}` },
+    { name: 'a control character', text: `${'x'.repeat(1_023)}\n${'x'.repeat(10)}` },
+    { name: 'a backslash', text: `${'x'.repeat(1_023)}\\"}\n{` },
+  ])('can be read where a name is cut in or after $name', ({ text }) => {
+    const parts = { names: [text], deniedNames: [text.slice(768)] };
+    const line = auditLine({ ...record(text), ...parts });
+    expect(line.indexOf('\n')).toBe(line.length - 1);
+    expect(JSON.parse(line)).toMatchObject({
+      ...{ name: text.slice(0, 1_024), nameLength: text.length },
+      ...{ names: [text.slice(0, 256)], deniedNames: [text.slice(768, 1_024)] },
+    });
   });
 
   test('name a principal without its claims', () => {
