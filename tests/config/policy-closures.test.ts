@@ -7,13 +7,20 @@ import { Evaluation } from '../../src/policy/question.ts';
 import { encodePlainly } from '../../src/policy/spellings.ts';
 import { local } from '../policy/setup.ts';
 
-const texts = fc.constantFrom('', 'a', 'b', 'ab', 'aB', 'é', '\ud800', '__proto__', 'tool', '/mcp');
+const texts = fc.constantFrom(
+  ...['', 'a', 'b', 'ab', 'aB', 'é', 'e\u0301', '\ud800', '😀', '\0', '\u2028', '"', '\\', 'true', '1', 'null'],
+  ...['__proto__', 'constructor', 'tool', '/mcp'],
+);
 const quoted = texts.map((text) => JSON.stringify(text).replaceAll('\\ud800', 'x'));
 const read = fc.constantFrom(
   ...['arguments.a', 'arguments.b', 'arguments.a.b', 'arguments.a.b.a', 'arguments.constructor', 'arguments.size'],
+  ...['arguments.__proto__', 'arguments.__proto__.a', 'arguments.constructor.name', 'arguments.a.length'],
   ...['name', 'kind', 'endpoint', 'backend', 'action'],
 );
-const literal = fc.oneof({ weight: 4, arbitrary: quoted }, fc.constantFrom('true', 'false', '1', '1.0', 'null'));
+const literal = fc.oneof(
+  { weight: 4, arbitrary: quoted },
+  fc.constantFrom('true', 'false', '1', '1.0', '1u', 'null', "b'a'", "r'a'", 'name', '["a"]', '{}'),
+);
 
 /** Everything that becomes a closure, and things next to it that do not. */
 const { condition } = fc.letrec<{ condition: string; leaf: string }>((tie) => ({
@@ -23,6 +30,7 @@ const { condition } = fc.letrec<{ condition: string; leaf: string }>((tie) => ({
     fc
       .tuple(read, fc.constantFrom('contains', 'startsWith', 'endsWith'), quoted)
       .map(([of, test, text]) => `${of}.${test}(${text})`),
+    fc.tuple(literal, fc.constantFrom('==', '!=', 'in'), read).map((parts) => parts.join(' ')),
   ),
   condition: fc.oneof(
     { maxDepth: 3 },
@@ -40,7 +48,25 @@ const wide = Object.fromEntries(Array.from({ length: 257 }, (_, at) => [`n${at}`
 const deep = Array.from({ length: 20 }).reduce<unknown>((inner) => ({ a: inner }), 'a');
 const scalar = fc.oneof(
   { weight: 4, arbitrary: texts },
-  fc.constantFrom<unknown>(true, false, null, 1, 0.5, 2 ** 60, long, long.slice(1), many, wide, deep, [], ['a'], {}),
+  fc.constantFrom<unknown>(
+    true,
+    false,
+    null,
+    1,
+    -0,
+    0.5,
+    5e-324,
+    2 ** 60,
+    long,
+    long.slice(1),
+    many,
+    wide,
+    deep,
+    [],
+    ['a'],
+    [null],
+    {},
+  ),
 );
 const names = fc.constantFrom('a', 'b', 'c', 'size', 'constructor', '__proto__');
 const object = (value: fc.Arbitrary<unknown>) =>
