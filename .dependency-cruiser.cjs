@@ -3,7 +3,7 @@ const pure = '^src/(wire|policy|catalog|exchange|bridge|session|subscriptions)/'
 
 /** Everything but `lmdb` is bundled. */
 const chosen =
-  'node_modules/(@marcbachmann/cel-js|@opentelemetry/[a-z-]+|@types/node|@types/oidc-provider|commander|jose|lmdb|oauth4webapi|oidc-provider|smol-toml|undici|yaml|zod)/';
+  'node_modules/(@marcbachmann/cel-js|@opentelemetry/[a-z-]+|@types/node|@types/oidc-provider|commander|htm|jose|lmdb|oauth4webapi|oidc-provider|preact|smol-toml|undici|yaml|zod)/';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -108,6 +108,19 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/demo/|^src/wire/revisions\\.ts$' },
     },
     {
+      name: 'the-pages-of-the-console-run-in-a-browser',
+      comment: 'They get their facts from the API alone.',
+      severity: 'error',
+      from: { path: '^src/console/page/' },
+      to: { path: '^src/', pathNot: '^src/console/page/' },
+    },
+    {
+      name: 'only-pages-use-preact',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/console/page/' },
+      to: { path: 'node_modules/(preact|htm)/' },
+    },
+    {
       name: 'guarded-fetch-and-store-stand-alone',
       severity: 'error',
       from: { path: '^src/(oauth/fetch|store)/' },
@@ -120,7 +133,7 @@ module.exports = {
       from: { path: '^src/', pathNot: '^src/(doctor/|cli/(doctor-command|check-command|inspection-options)\\.ts$)' },
       to: { path: '^src/doctor/', dependencyTypesNot: ['type-only'] },
     },
-    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(cli/main|cli/launch|demo/main)\\.ts$|\\.d\\.ts$' }, to: {} },
+    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: '^src/(cli/main|cli/launch|demo/main|console/page/enter)\\.ts$|\\.d\\.ts$' }, to: {} },
     {
       name: 'only-chosen-packages-at-run-time',
       comment: 'docs/decisions/0003 says why each of them was chosen.',

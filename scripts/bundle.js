@@ -36,6 +36,23 @@ function prepare(outdir) {
   writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
 }
 
+/** The console's pages, for browsers: src/console/assets.ts serves them. */
+function pagesFor(outdir) {
+  return {
+    entryPoints: ['main.ts', 'enter.ts', 'app.css'].map((name) => ({
+      in: `src/console/page/${name}`,
+      out: name.replace('main.ts', 'app').replace(/\.(ts|css)$/, ''),
+    })),
+    outdir: `${outdir}/console`,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'warning',
+    plugins: [],
+  };
+}
+
 function optionsFor(outdir, plugins) {
   const shared = {
     outdir,
@@ -79,6 +96,7 @@ function optionsFor(outdir, plugins) {
       },
       plugins: [...plugins],
     },
+    pagesFor(outdir),
   ];
 }
 

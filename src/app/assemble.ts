@@ -4,7 +4,9 @@ import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
+import { basesOf } from '../identity/auth-metadata.ts';
 import type { Fetch } from '../identity/documents.ts';
+import { accountsPath } from '../oauth/client/settings.ts';
 import type { OutwardFetch } from '../oauth/fetch/fetch.ts';
 import type { Audit } from '../observe/audit.ts';
 import { CoalescedLog } from '../observe/coalesced.ts';
@@ -32,6 +34,7 @@ import {
   openAuthenticator,
 } from './build-generation.ts';
 import { systemClock } from './clock.ts';
+import { ConsoleHost } from './console-host.ts';
 import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
@@ -55,6 +58,10 @@ export interface Assembled {
    * restart must have their old values in it.
    */
   renew(next: Config): void;
+  /** Facts about the gateway, and acts, for the user who runs it. Absent where nothing is recorded. */
+  readonly operating: Pick<ConsoleHost, 'operate' | 'link'> | undefined;
+  /** Where people connect their own accounts at backends, once requests are let in. Absent: no backend wants one. */
+  readonly accountsUrl: string | undefined;
   /** What is served besides the endpoints. */
   readonly pages: readonly Pages[];
   /**
@@ -90,6 +97,8 @@ export interface AssembleOptions {
   readonly trace?: WireTrace | undefined;
   /** Absent: trace context passes unchanged. */
   readonly traces?: Traces | undefined;
+  /** A control socket answers questions about the gateway: record what it needs, also where there is no console. */
+  readonly control?: boolean;
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
@@ -103,7 +112,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, watchers = [], traces } = options;
+  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -115,6 +124,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const lineage = lineageOf(process.env, config.source);
   const via = { own: instance, outer: lineage.ids, hasMet: (id: string) => metGateways.has(id) };
   const authority = new AuthServerHost();
+  const isOperated = config.console !== undefined || options.control === true;
+  const operating = isOperated ? new ConsoleHost(config, { clock, timeOfDay, warn, authority }) : undefined;
+  const watchers: readonly Watcher[] = [
+    ...(options.watchers ?? []),
+    ...(operating === undefined ? [] : [operating.recorder]),
+  ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
   const parts = new PartMaker({
@@ -138,6 +153,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     },
   });
   const gateway = new McpGateway(shared);
+  operating?.connect({ ...shared, gateway, accountsOf: (principal) => oauth.accountsOf(principal) });
   const retired = new RetiredGenerations(shared.backendInFlight, clock);
   const stopWatching = watchDescriptors(log, counters, after);
   const storage = new Storage(config, { now: timeOfDay, warn, ...options });
@@ -145,7 +161,12 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     gateway,
     currentGeneration,
     shared,
-    pages: [authority.pages, oauth.pages],
+    operating,
+    pages: [authority.pages, oauth.pages, ...(operating === undefined ? [] : [operating.pages])],
+    get accountsUrl() {
+      const base = listening && basesOf(currentGeneration.now.config.identity, listening.url)[0];
+      return base !== undefined && oauth.pages.owns(accountsPath) ? `${base}${accountsPath}` : undefined;
+    },
     get config() {
       return currentGeneration.now.config;
     },
@@ -170,12 +191,14 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await currentGeneration.now.audit?.probe();
       listening = { url, own };
       openAuthenticator(currentGeneration.now, listening);
+      await operating?.open(url);
     },
     renew: (next) => {
       const build = (of: Config, before: BuiltGeneration) => buildGeneration(of, parts, before, listening);
       applyConfig(next, { build, currentGeneration, gateway, retired });
     },
     close: async (drainMs) => {
+      await operating?.close();
       await gateway.drain(drainMs);
       authority.close();
       oauth.close();

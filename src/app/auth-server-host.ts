@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Entrance } from '../identity/authenticator.ts';
+import { type Principal, tokenPrincipal } from '../identity/principal.ts';
 import type { IssuerSettings } from '../identity/settings.ts';
 import type { OwnSignIn } from '../oauth/client/pages/ports.ts';
 import { type AuthServer, createAuthServer } from '../oauth/server/create.ts';
@@ -63,6 +64,15 @@ export class AuthServerHost {
       },
       signInUrl: (returnTo) => `${paths.signIn}?return=${encodeURIComponent(returnTo)}`,
     };
+  }
+
+  /** The user whom the browser with these cookies is signed in as, as the principal of our own tokens. */
+  async userOf(cookies: string | undefined): Promise<Principal | undefined> {
+    const subject = await this.#server?.signedIn(cookies);
+    const issuer = this.#server?.issuer;
+    return subject === undefined || issuer === undefined
+      ? undefined
+      : tokenPrincipal({ issuer, claims: { iss: issuer, sub: subject } });
   }
 
   close(): void {

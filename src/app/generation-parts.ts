@@ -57,6 +57,7 @@ export class PartMaker {
       ...(presented && { presented }),
     });
     backend.onChange((state) => onBackendState(name, state));
+    for (const watcher of watchers) watcher.made?.(backend);
     return backend;
   }
 

@@ -4,11 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { BackendConfig, Config } from '../config/config.ts';
+import { hasIdentity } from '../config/console.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import { Failure } from '../errors/failure.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import { localPrincipal, type Principal } from '../identity/principal.ts';
+import type { BackendAccount } from '../oauth/client/accounts.ts';
 import { clientDocument } from '../oauth/client/client-document.ts';
 import { createCredentials, type OAuthCredentials } from '../oauth/client/create.ts';
 import type { CredentialHeaders, CredentialProvider } from '../oauth/client/credential-provider.ts';
@@ -166,6 +168,14 @@ export class UpstreamOAuth {
       },
       seal,
       keyOf: (secret) => currentGeneration.now.authenticator.keyOf(secret),
+      people: {
+        ...(!hasIdentity(identity, isAuthServer) && { local: whoeverRunsUs }),
+        ...(isAuthServer && { user: (cookies) => authority.userOf(cookies) }),
+        ...(identity.keyFile !== undefined && {
+          holder: (secret) => currentGeneration.now.authenticator.holderOf(secret),
+        }),
+        accounts: (principal) => this.#askedAccounts(principal),
+      },
       ...(isAuthServer && { ownSignIn: authority.signIn(publicUrl) }),
       ...(clients.length > 0 && {
         foreignSignIn: openIdSignIn(clients, {
@@ -179,6 +189,27 @@ export class UpstreamOAuth {
     });
     const document = clientDocument(publicUrl);
     return { credentials, pages, document: document && JSON.stringify(document) };
+  }
+
+  /** What the principal has at each backend for which people consent. Never rejects. */
+  async accountsOf(principal: Principal): Promise<readonly BackendAccount[]> {
+    return (await this.#opened?.credentials.accountsOf(principal)) ?? [];
+  }
+
+  /** The same, after the backends without an account were asked: what they refuse opens a consent. */
+  async #askedAccounts(principal: Principal): Promise<readonly BackendAccount[]> {
+    const accounts = await this.accountsOf(principal);
+    const absent = accounts.filter(({ state, shared }) => state === 'none' && (!shared || principal.kind === 'local'));
+    if (absent.length === 0) return accounts;
+    const { backends } = this.#ports.currentGeneration.now;
+    const asking = absent.map(({ backend }) => backends.of(backend, principal)?.discover());
+    let stop = () => undefined as void;
+    const late = new Promise<void>((resolve) => {
+      stop = this.#ports.time.after(ASK_MS, resolve);
+    });
+    await Promise.race([Promise.allSettled(asking), late]);
+    stop();
+    return this.accountsOf(principal);
   }
 
   /** Ends the calls that wait for consent. */
@@ -215,6 +246,8 @@ function settingsOf({ identity, authServer, backends }: Config): OAuthSettings {
   return { identity, isAuthServer: authServer !== undefined, backends: Object.fromEntries(all) };
 }
 
+/** How long the list of accounts waits for backends to say what they want: a person looks at an empty page. */
+const ASK_MS = 5_000;
 /** No credentials until the backend challenges. */
 const nothing: CredentialHeaders = {};
 /** Shared credentials belong to the person who runs the gateway, who consents for all. */

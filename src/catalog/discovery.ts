@@ -42,7 +42,12 @@ export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: Capa
 
 /** The backend's tools are not listed meanwhile. Without this text neither the model nor the person learns why. */
 function consentText(url: string): string {
-  return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url}`;
+  return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url} (${listAt(url)} lists all servers that need one)`;
+}
+
+/** The list of accounts is beside the page of each consent; its address is the same for everybody. */
+function listAt(url: string): string {
+  return url.slice(0, url.lastIndexOf('/'));
 }
 
 function mergeCapabilities(parts: readonly BackendDiscovery[]): CapabilityMembers {

@@ -7,7 +7,12 @@ import { explained } from '../observe/cause.ts';
 import { about } from '../wire/about.ts';
 
 /** `listening` is where connections are accepted; clients may use a different address. */
-export function greeting(config: Config, listening: string, notices: readonly string[]): string {
+export function greeting(
+  config: Config,
+  listening: string,
+  notices: readonly string[],
+  links: StartLinks = {},
+): string {
   const { publicUrl } = config.identity;
   const url = publicUrl ?? listening;
   // The first MCP endpoint. Unless the config says otherwise, all backends stand behind it.
@@ -21,9 +26,26 @@ export function greeting(config: Config, listening: string, notices: readonly st
     ...(config.backends.length > 1 ? severalBackends(config, url) : []),
     ...services(config, url),
     ...(main === undefined ? [] : clients(address, main)),
+    ...linkLines(links),
     'Backends:',
   ];
   return lines.join('\n');
+}
+
+/** Pages for people. */
+export interface StartLinks {
+  readonly console?: string | undefined;
+  /** Where people connect their own accounts at backends. */
+  readonly accounts?: string | undefined;
+}
+
+function linkLines({ console: link, accounts }: StartLinks): string[] {
+  const once = link?.includes('#') === true ? '  (this link works once, for ten minutes)' : '';
+  const lines = [
+    ...(link === undefined ? [] : [`Console:  ${link}${once}`]),
+    ...(accounts === undefined ? [] : [`Accounts at backends:  ${accounts}`]),
+  ];
+  return lines.length === 0 ? [] : [...lines, ''];
 }
 
 function clients(address: string, { identity }: EndpointConfig): string[] {

@@ -1,16 +1,14 @@
 /** `bascule policy check` and `bascule policy test`: show what a policy means before it is in force. */
 
 import { digest } from '../app/digest.ts';
-import { createNames, type Origin } from '../catalog/names.ts';
-import { readDistinguished } from '../catalog/uris.ts';
+import { createNames } from '../catalog/names.ts';
 import { ConfigDocument } from '../config/document.ts';
 import { type PolicyCase, readCases } from '../config/policy-cases.ts';
 import { ConfigError } from '../config/problems.ts';
-import type { ThingKind } from '../policy/actions.ts';
 import { explain } from '../policy/explain.ts';
+import { located } from '../policy/located.ts';
 import type { TrustedCredentials } from '../policy/match.ts';
 import { Policy } from '../policy/policy.ts';
-import type { PolicyQuestion } from '../policy/question.ts';
 import { type EndpointBackends, review } from '../policy/review.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import { Denial } from '../policy/ruling.ts';
@@ -62,26 +60,12 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
     return 1;
   }
   const compiled = new Policy(policy, world, 0);
-  const failed = cases.flatMap((one) => unexpected(compiled, { ...one, question: located(one.question, places) }));
+  const failed = cases.flatMap((one) =>
+    unexpected(compiled, { ...one, question: located(one.question, places, digest) }),
+  );
   for (const line of failed) say(line);
   say(`${cases.length - failed.length} of ${cases.length} cases as expected`);
   return failed.length === 0 ? 0 : 1;
-}
-
-/** A name with its backend's prefix stands for what that backend has, as it does for clients. */
-function located(question: PolicyQuestion, places: EndpointBackends): PolicyQuestion {
-  const { thing, endpoint, backend } = question;
-  const behind = places[endpoint] ?? [];
-  if (thing?.name === undefined || behind.length < 2) return question;
-  const origin = originOf(thing.kind, thing.name, behind);
-  if (origin === undefined || (backend !== '' && backend !== origin.backend)) return question;
-  return { ...question, backend: origin.backend, thing: { ...thing, own: origin.name } };
-}
-
-function originOf(kind: ThingKind, name: string, behind: readonly string[]): Origin | undefined {
-  if (kind === 'tool' || kind === 'prompt') return createNames(behind, digest).decode(name);
-  const owned = kind === 'resource' ? readDistinguished(name, behind) : undefined;
-  return owned && { backend: owned.backend, name: owned.uri };
 }
 
 function unexpected(policy: Policy, { name, question, expect, rule }: PolicyCase): string[] {

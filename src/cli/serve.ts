@@ -122,7 +122,7 @@ export async function serve(
     log.info({ counts: counters.snapshot() }, 'stopped');
     await log.flush();
   });
-  say(greeting(config, server.url, told));
+  say(greeting(config, server.url, told, { console: assembled.operating?.link(), accounts: assembled.accountsUrl }));
   greeted = true;
   for (const line of early) say(line);
   for (const { name } of assembled.backends) logBackendState(log, name, { state: 'starting' });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { buildBackend, buildService, isDisabled, isService, limitShapes, readBackend } from './backends.ts';
 import { type BackendConfig, type Config, logFormats, logLevels, type ServiceConfig } from './config.ts';
+import { type ConsoleReading, readConsole } from './console.ts';
 import type { ConfigDocument } from './document.ts';
 import { defaultEndpoints, readEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
@@ -36,6 +37,7 @@ const fileShape = shape.once(() =>
       rates: z.unknown().exactOptional(),
       audit: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
+      console: z.unknown().exactOptional(),
       store: shape.closed('a map with `dir`', { dir: shape.oneLine.exactOptional() }).exactOptional(),
       log: shape
         .closed('a map with `level`, `format` or `requests`', {
@@ -69,6 +71,8 @@ export interface ConfigReading {
   readonly rates?: Config['rates'];
   readonly audit?: Config['audit'] | undefined;
   readonly metrics?: Config['metrics'] | undefined;
+  readonly console?: ConsoleReading | undefined;
+  readonly disabled?: readonly string[];
   readonly notices: readonly string[];
 }
 
@@ -91,6 +95,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const notices: string[] = [];
   const names = document.keys(['backends']) ?? [];
   const services: ServiceConfig[] = [];
+  const disabled: string[] = [];
   const backends = names.flatMap((name): BackendConfig[] => {
     const path = ['backends', name];
     const isNamed = backendName.test(name);
@@ -100,6 +105,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     }
     if (isDisabled(document, path, variables)) {
       notices.push(`backend \`${name}\` is disabled and is ignored`);
+      disabled.push(name);
       return [];
     }
     const draft = readBackend(document, path, name, variables);
@@ -137,6 +143,8 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     rates: readRates(document, variables, world),
     audit: readAudit(document, directory, variables),
     metrics: readMetrics(document, variables),
+    console: readConsole(document, variables, world),
+    disabled,
     settings,
     storeDir: dir && resolve(directory, dir),
     notices,

@@ -93,6 +93,7 @@ export function readForeign(
   if (where === undefined) return { backends: [], notices: [] };
   const variables = { ...given, predefined: predefined(directory, given.env) };
   const notices: string[] = [];
+  const disabled: string[] = [];
   const backends = (document.keys([where]) ?? []).flatMap((name): BackendConfig[] => {
     const path = [where, name];
     const isNamed = serverName.test(name);
@@ -101,12 +102,13 @@ export function readForeign(
     }
     if (isDisabled(document, path, variables)) {
       notices.push(`server \`${name}\` is disabled and is ignored`);
+      disabled.push(name);
       return [];
     }
     const draft = readEntry(document, path, name, variables, notices);
     return draft === undefined || !isNamed ? [] : [buildBackend(draft, directory, defaultLimits)];
   });
-  return { backends, notices };
+  return { backends, disabled, notices };
 }
 
 /** An editor's file is in its own folder inside the workspace. */

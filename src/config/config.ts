@@ -8,6 +8,7 @@ import type { TraceSending, TraceSettings, TraceTrust } from '../observe/traces/
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { PolicySettings } from '../policy/rules.ts';
+import type { ConsoleRights, ConsoleSettings } from './console.ts';
 import type { CallLimits, Limits } from './limits.ts';
 import type { MetricsConfig } from './metrics.ts';
 
@@ -24,6 +25,8 @@ export interface Config {
    */
   readonly services: readonly ServiceConfig[];
   readonly endpoints: readonly EndpointConfig[];
+  /** Names of backends that the file has and that are disabled. */
+  readonly disabled: readonly string[];
   readonly limits: Limits;
   readonly log: LogConfig;
   /** Absent: metrics are recorded, but not served. */
@@ -38,6 +41,10 @@ export interface Config {
   readonly traces?: TraceSettings;
   /** Absent: the authorization server is off, and its library is not loaded. */
   readonly authServer?: AuthServerSettings;
+  /** Absent: there is no console. */
+  readonly console?: ConsoleSettings;
+  /** Who may do what in the console. */
+  readonly operators: ConsoleRights;
   /** The directory for state that must outlive the process. Created when it is first needed. */
   readonly store: { readonly dir: string };
   /** Whether to watch the config's files and reload when they change. */

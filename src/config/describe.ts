@@ -1,8 +1,9 @@
 /** Describes a config for people. Values that may be secrets are counted, never shown. */
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
-import { explain, explainRate } from '../policy/explain.ts';
+import { explain, explainRate, explainWho } from '../policy/explain.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
+import { consoleRights, hasIdentity } from './console.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
@@ -34,6 +35,7 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
+    ...operated(config),
     ...traced(config),
     section('log', [logged(config)]),
     section('metrics', [measured(config)]),
@@ -78,6 +80,24 @@ function measured({ metrics }: Config): string {
   const { host, port } = metrics;
   const reach = isLoopbackHost(host) ? 'this machine only' : 'open to the network, without authentication';
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics (${reach})`;
+}
+
+function operated({ console: settings, operators, identity, authServer }: Config): string[] {
+  if (settings === undefined) return [];
+  const { listen, record } = settings;
+  const where = listen === undefined ? '/console' : `http://${listen.host}:${listen.port}/console`;
+  const rights = hasIdentity(identity, authServer !== undefined)
+    ? consoleRights.flatMap((right) => {
+        const who = operators[right];
+        return who === undefined ? [] : [`${right}: ${explainWho(who)}`];
+      })
+    : ['for the person at this machine, with the link that is shown at start'];
+  return [
+    section('console', [
+      `${where}; records ${record === 'bodies' ? 'calls with redacted bodies' : 'calls'}`,
+      ...rights,
+    ]),
+  ];
 }
 
 function audited({ audit }: Config): string[] {
@@ -142,7 +162,7 @@ function counted(things: object, what: string): string[] {
   return count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`];
 }
 
-function shownUrl(text: string): string {
+export function shownUrl(text: string): string {
   const url = parseUrl(text);
   if (url === undefined) return '...';
   const path = url.pathname.split('/').map((part) => (part.length > longestShown ? '...' : part));

@@ -30,6 +30,11 @@ function row(value: number, unit: Unit, least: number, most: number, atMost?: st
 }
 
 export const limitTable = {
+  // The console
+  /** Calls that the console keeps, some 300 bytes each: minutes of a busy gateway, days of a personal one. */
+  consoleCalls: count(20_000, 100, 1_000_000),
+  /** Bodies of these calls together, with `console.record: bodies`. The oldest are dropped. */
+  consoleBodyBytes: bytes(16 * MiB, 64 * KiB),
   // Requests from clients
   /**
    * A body is held in memory while it is checked. 4 MiB fits all reasonable arguments, and takes some 12 ms to scan, or

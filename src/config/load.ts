@@ -7,6 +7,7 @@ import { type ConfigReading, readOwn } from './bascule-yaml.ts';
 import { readForeign, workspaceOf } from './client-files.ts';
 import { type BackendConfig, type Config, deepFreeze } from './config.ts';
 import { checkConsents } from './consent.ts';
+import { checkConsole } from './console.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
 import { type GivenBackend, readGiven } from './given-backend.ts';
@@ -99,6 +100,7 @@ function settle(
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
   if (document !== undefined) checkConsents(document, reading.backends, identity, listen);
+  if (document !== undefined) checkConsole(document, reading.console, identity, listen);
   const byCommand = document === undefined || overrides.host !== undefined;
   const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
   const exposed = isOpen ? exposure(listen, byCommand) : undefined;
@@ -118,6 +120,7 @@ function settle(
     backends,
     services: reading.services ?? [],
     endpoints,
+    disabled: reading.disabled ?? [],
     identity: identity.settings,
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
@@ -125,6 +128,8 @@ function settle(
     ...(traces && { traces }),
     ...(reading.metrics && { metrics: reading.metrics }),
     ...(identity.authServer && { authServer: identity.authServer }),
+    ...(reading.console && { console: reading.console.settings }),
+    operators: reading.console?.rights ?? {},
     store: { dir: reading.storeDir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
     limits: reading.limits ?? defaultLimits,
     log: {

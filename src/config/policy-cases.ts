@@ -39,22 +39,30 @@ const principalShape = shape.once(() =>
   ),
 );
 
+const questionParts = shape.once(() => ({
+  principal: principalShape().exactOptional(),
+  action: shape.choice(actions),
+  endpoint: text.exactOptional(),
+  backend: text.exactOptional(),
+  tool: text.exactOptional(),
+  prompt: text.exactOptional(),
+  uri: text.exactOptional(),
+  ask: shape.choice(askKinds).exactOptional(),
+  method: text.exactOptional(),
+  arguments: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
+    .exactOptional(),
+  annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).exactOptional(),
+}));
+
+/** A question to policy, as people write it. */
+export const questionShape = shape.once(() => shape.closed('a map with `action`', questionParts()));
+export type QuestionDraft = z.infer<ReturnType<typeof questionShape>>;
+
 const caseShape = shape.once(() =>
   shape.closed('a map with `action` and `expect`', {
     name: text.exactOptional(),
-    principal: principalShape().exactOptional(),
-    action: shape.choice(actions),
-    endpoint: text.exactOptional(),
-    backend: text.exactOptional(),
-    tool: text.exactOptional(),
-    prompt: text.exactOptional(),
-    uri: text.exactOptional(),
-    ask: shape.choice(askKinds).exactOptional(),
-    method: text.exactOptional(),
-    arguments: z
-      .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], { error: 'a map of arguments' })
-      .exactOptional(),
-    annotations: z.record(z.string(), z.unknown(), { error: 'a map of annotations' }).exactOptional(),
+    ...questionParts(),
     expect: shape.choice(['allow', 'deny']),
     rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).exactOptional(),
   }),
@@ -73,34 +81,41 @@ export function readCases(document: ConfigDocument, world: World): readonly Poli
 }
 
 function caseOf(document: ConfigDocument, path: Path, draft: CaseDraft, world: World): PolicyCase {
+  const { name, expect, rule, ...asked } = draft;
+  const question = questionOf(asked, world, ({ key, ...complaint }) =>
+    document.report(key === undefined ? path : [...path, key], complaint),
+  );
+  const { thing } = question;
+  return { name: name ?? [draft.action, thing?.name ?? ''].join(' ').trim(), question, expect, rule };
+}
+
+/** What is wrong with a question that has the right shape. `key`: the member that is wrong; absent: all of it. */
+export interface QuestionFault {
+  readonly key?: string;
+  readonly message: string;
+  readonly expected?: string;
+}
+
+export function questionOf(draft: QuestionDraft, world: World, report: (fault: QuestionFault) => void): PolicyQuestion {
   const { action, endpoint = world.endpoints[0] ?? '', backend = soleBackend(world) } = draft;
   const wrong = (key: string, known: readonly string[], given: string) =>
-    document.report([...path, key], {
-      message: `there is no ${key} \`${given}\``,
-      expected: `one of: ${known.join(', ')}`,
-    });
+    report({ key, message: `there is no ${key} \`${given}\``, expected: `one of: ${known.join(', ')}` });
   if (!world.endpoints.includes(endpoint)) wrong('endpoint', world.endpoints, endpoint);
   if (backend !== '' && !world.backends.includes(backend)) wrong('backend', world.backends, backend);
   const named = (['tool', 'prompt', 'uri', 'ask', 'method'] as const).filter((key) => draft[key] !== undefined);
   const [key] = named;
   const kind = key && kinds[key];
   if (named.length > 1 || (kind !== undefined && !thingsOf(action).includes(kind))) {
-    document.report(path, { message: `a case of \`${action}\` must name exactly one item that the action applies to` });
+    report({ message: `a case of \`${action}\` must name exactly one item that the action applies to` });
   }
-  const name = key && draft[key];
   return {
-    name: draft.name ?? [action, name ?? ''].join(' ').trim(),
-    question: {
-      principal: principalOf(draft.principal),
-      row: rowOf(action, draft.ask),
-      endpoint,
-      backend,
-      thing: kind === undefined ? undefined : { kind, name },
-      arguments: () => draft.arguments,
-      annotations: () => draft.annotations,
-    },
-    expect: draft.expect,
-    rule: draft.rule,
+    principal: principalOf(draft.principal),
+    row: rowOf(action, draft.ask),
+    endpoint,
+    backend,
+    thing: kind === undefined ? undefined : { kind, name: key && draft[key] },
+    arguments: () => draft.arguments,
+    annotations: () => draft.annotations,
   };
 }
 
@@ -123,7 +138,7 @@ function rowOf(action: string, ask: string | undefined): Operation {
   return rows.find(({ method }) => ask !== undefined && method.startsWith(ask)) ?? rows[0]!;
 }
 
-function principalOf(draft: CaseDraft['principal']): Principal {
+function principalOf(draft: QuestionDraft['principal']): Principal {
   if (draft === undefined || draft === 'local') return localPrincipal();
   if ('key' in draft) return keyPrincipal({ id: 'case', name: draft.key, scopes: draft.scopes ?? [] });
   const { subject, clientId, issuer = 'https://issuer.example', scopes, groups, claims = {} } = draft;

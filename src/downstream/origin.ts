@@ -50,7 +50,7 @@ export class Origins {
    * Other binds than loopback are reached under names that we cannot know, so they are checked only where the config
    * lists the allowed names. Loopback names are always allowed: DNS rebinding cannot use them.
    */
-  checkHost(host: string | undefined, notes: IngressNotes): Failure | undefined {
+  checkHost(host: string | undefined, notes: Pick<IngressNotes, 'hostRefused'>): Failure | undefined {
     if (host !== undefined && host === this.#passed) return undefined;
     if (!this.#checksHost) return undefined;
     if (host === undefined || !this.#isOurs(host.toLowerCase())) {

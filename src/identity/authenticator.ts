@@ -132,18 +132,24 @@ export class Authenticator {
    * no endpoint requires credentials.
    */
   async mayKnow(credentials: Credentials): Promise<boolean | undefined> {
-    if (credentials === 'local') return true;
-    let asked: boolean | undefined;
+    const who = await this.anywhere(credentials);
+    return who && !(who instanceof Failure);
+  }
+
+  /** The principal of credentials that are valid at some endpoint. Undefined if no endpoint requires credentials. */
+  async anywhere(credentials: Credentials): Promise<Principal | Failure | undefined> {
+    if (credentials === 'local') return this.#room.local;
+    let refused: Failure | undefined;
     for (const guard of this.#guards.values()) {
       if (guard.kind === 'open') continue;
       const who = await this.#room.identity.identify(credentials, guard);
-      if (!(who instanceof Failure)) return true;
-      asked = false;
+      if (!(who instanceof Failure)) return who;
+      refused = who;
       // Credentials for another endpoint have the wrong audience here, or are an unknown key. Any other failure is the
       // same at every endpoint.
       if (!who.reason.startsWith('audience_') && who.reason !== 'key_unknown') break;
     }
-    return asked;
+    return refused;
   }
 
   /** Adds status and challenge to a failure of `identify`, for the response. */
@@ -178,7 +184,12 @@ export class Authenticator {
 
   /** The key of the principal with this access key, at whichever endpoint the access key is accepted. */
   keyOf(secret: string): string | undefined {
-    return this.#room.identity.keyOf(secret);
+    return this.holderOf(secret)?.key;
+  }
+
+  /** The principal with this access key. */
+  holderOf(secret: string): Principal | undefined {
+    return this.#room.identity.holderOf(secret);
   }
 
   /** The token that the principal presented. It is exchanged for other tokens, and never passed on. */

@@ -74,10 +74,10 @@ export class Identity {
     }
   }
 
-  /** The key of the principal with this access key. */
-  keyOf(secret: string): string | undefined {
+  /** The principal with this access key. */
+  holderOf(secret: string): Principal | undefined {
     const found = this.#keys?.find(secret);
-    return found === undefined || found instanceof Failure ? undefined : found.key;
+    return found instanceof Failure ? undefined : found;
   }
 
   tokenOf(principal: Principal): string | undefined {

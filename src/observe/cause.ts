@@ -85,6 +85,6 @@ const shapes: readonly { readonly find: RegExp; readonly by: string }[] = [
   { find: /\b(?=[\w+/-]*\d)(?=[\w+/-]*[A-Za-z])[\w+-]{32,}={0,2}/g, by: '***' },
 ];
 
-function masked(text: string): string {
+export function masked(text: string): string {
   return shapes.reduce((shown, { find, by }) => shown.replace(find, by), text);
 }

@@ -2,6 +2,7 @@
 import type { BackendConfig } from '../config/config.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { CallObserver, MessageObserver } from '../exchange/observer.ts';
+import type { Backend } from '../exchange/upstream-session.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import type { Session } from '../session/session.ts';
 
@@ -22,6 +23,8 @@ export interface Watcher {
   denied?(denial: ObservedDenial): void;
   /** A legacy session has ended, of which its client had been told. */
   sessionEnded?(session: Session, via: SessionTransport): void;
+  /** Is told of each backend that is made: its state can be watched from then on. */
+  made?(backend: Backend): void;
 }
 
 export type SessionTransport = 'http' | 'sse' | 'stdio';

@@ -23,7 +23,7 @@ import { mint } from './mint.ts';
 import type { Permit } from './permit.ts';
 import { decide, type Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
-import type { Thing } from './question.ts';
+import type { PolicyQuestion, Thing } from './question.ts';
 import { RateExceeded, type Rates } from './rates.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import { Denial, type Ruling } from './ruling.ts';
@@ -201,14 +201,29 @@ export class Authorizer {
   }
 
   shows(
-    { principal, endpoint }: Viewer,
+    viewer: Viewer,
     backend: string,
     thing: Thing & { readonly name: string },
     annotations?: () => unknown,
   ): boolean {
-    if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return false;
+    return this.hiding(viewer, backend, thing, annotations) === undefined;
+  }
+
+  /** Why a list does not show an entry: by the endpoint's profile, or by these rules. Undefined where it does. */
+  hiding(
+    { principal, endpoint }: Viewer,
+    backend: string,
+    thing: Thing & { readonly name: string },
+    annotations?: () => unknown,
+  ): 'profile' | readonly string[] | undefined {
+    if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return 'profile';
     const { policy } = this.#parts;
-    return policy?.shows({ principal, endpoint: endpoint.path, backend, thing, annotations }) ?? true;
+    return policy?.hiding({ principal, endpoint: endpoint.path, backend, thing, annotations });
+  }
+
+  /** What policy would decide, without the rates, and without a record. */
+  wouldDecide(question: PolicyQuestion): Permit | Denial {
+    return decide(question, this.generation, this.#parts.policy);
   }
 
   /**

@@ -17,7 +17,7 @@ export function explainRule(rule: Rule): string {
   const { id, effect, mode, who, what, on, when } = rule;
   const may = effect === 'allow' ? 'may' : 'must not';
   const parts = [
-    `${subject(who)} ${may} ${what === undefined ? 'do anything' : listed(what)}`,
+    `${explainWho(who)} ${may} ${what === undefined ? 'do anything' : listed(what)}`,
     ...object(on),
     ...Object.entries(rule.with).map(([name, test]) => `where the argument ${name} ${tested(test)}`),
     ...(when === undefined ? [] : [`when ${when.text}`]),
@@ -32,14 +32,14 @@ export function explainRate({ id, per, who, what, on, perSecond, burst, concurre
     concurrent === undefined ? undefined : `${concurrent} at the same time`,
   ].filter((part) => part !== undefined);
   const parts = [
-    `${subject(who)} may ${what === undefined ? 'do anything' : listed(what)}`,
+    `${explainWho(who)} may ${what === undefined ? 'do anything' : listed(what)}`,
     ...object(on),
     `${amounts.join(', ')} ${per.length === 0 ? 'for all together' : `for each ${per.join(' and ')}`}`,
   ];
   return `${id}: ${parts.join(', ')}.`;
 }
 
-function subject({ principals, issuers, scopes, claims, groups, keys }: Who): string {
+export function explainWho({ principals, issuers, scopes, claims, groups, keys }: Who): string {
   const parts = [
     named('', principals),
     named('of the issuer ', issuers),

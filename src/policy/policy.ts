@@ -70,7 +70,12 @@ export class Policy {
    * and conditions about arguments are decided in favour of the principal.
    */
   shows(shown: Circumstances & { readonly thing: Thing }): boolean {
-    return this.#may('list', shown) && this.#may(useOf[shown.thing.kind], shown);
+    return this.hiding(shown) === undefined;
+  }
+
+  /** What hides an entry: the rules that deny it, or none where no rule allows it. Undefined where it is shown. */
+  hiding(shown: Circumstances & { readonly thing: Thing }): readonly string[] | undefined {
+    return this.#against('list', shown) ?? this.#against(useOf[shown.thing.kind], shown);
   }
 
   /** The same for a whole list of one backend: `all` and `none` make checking each entry unnecessary. */
@@ -98,10 +103,11 @@ export class Policy {
     return this.#readsAnnotations && this.#looking.trusted.has(backend);
   }
 
-  #may(action: string, shown: Circumstances): boolean {
-    if (this.mode === 'audit') return true;
+  #against(action: string, shown: Circumstances): readonly string[] | undefined {
+    if (this.mode === 'audit') return undefined;
     const evaluation = new Evaluation(action, shown, 'entry', this.#looking);
-    return this.#judge(this.#views.of(shown.principal), evaluation, false).allowed;
+    const { allowed, ruling } = this.#judge(this.#views.of(shown.principal), evaluation, false);
+    return allowed ? undefined : ruling.rules;
   }
 
   #judge(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {

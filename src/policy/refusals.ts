@@ -16,18 +16,20 @@ interface DeniedRequest extends Pick<AuthorizationRequest, 'row' | 'thing' | 'me
   readonly endpoint: Pick<Endpoint, 'denials'>;
 }
 
-export function denied({ rules }: Denial, refused: DeniedRequest): Denied {
+/** Where the client is not told of the denial, its cause still has the rules, for those who observe requests. */
+export function denied(denial: Denial, refused: DeniedRequest): Denied {
   const { endpoint, row, thing, revision } = refused;
-  const data = { rules };
+  const data = { rules: denial.rules };
   if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
   if (endpoint.denials === 'error' || row.kind === 'notification') return new Denied('policy_denied', { data });
+  const cause = denial.failure;
   const name = typedName(refused) ?? thing?.name;
   if (thing !== undefined && thing.kind !== 'method' && name !== undefined) {
     const { reason, message, data: told } = unknownThing(thing.kind, name);
-    return new Denied(reason, { message, ...(told && { data: told }) });
+    return new Denied(reason, { message, cause, ...(told && { data: told }) });
   }
   const isModern = isRevision(revision) && era(revision) === 'modern';
-  return new Denied(isModern ? 'method_removed' : 'method_not_found', { data: { method: row.method } });
+  return new Denied(isModern ? 'method_removed' : 'method_not_found', { cause, data: { method: row.method } });
 }
 
 /** The name as the client sent it. The catalog's name would reveal that the target exists, and what it is called. */

@@ -1,5 +1,6 @@
 /**
- * The pages of the authorization server in a real browser, and clients of other people that lead people to them.
+ * The pages of the authorization server and of the console in a real browser, and clients of other people that lead
+ * people to them.
  *
  *   tsx tests/browser/run.ts [--only <part of a title>] [--shots <folder>]
  *
@@ -14,6 +15,7 @@ import type { Browser as Chromium } from 'playwright-core';
 import { Browser } from '../interaction/authserver/browser.ts';
 import { type Proof, writeProofs } from '../requirements/proofs.ts';
 import { allow, openPage, signIn, startChromium } from './chromium.ts';
+import { consoleCases } from './console-cases.ts';
 import { type Running, startAuthorized, who } from './gateway.ts';
 import { Remote, useTool } from './remote.ts';
 import { SdkClient } from './sdk-client.ts';
@@ -140,12 +142,23 @@ const cases: readonly Case[] = [
   ),
 ];
 
+const all: readonly Case[] = [
+  ...cases,
+  ...consoleCases.map(
+    ({ title, verifies, run }): Case => ({
+      title,
+      verifies,
+      run: ({ chromium }) => run(chromium, options.shots),
+    }),
+  ),
+];
+
 async function main(): Promise<number> {
   const startTime = Date.now();
   const chromium = await startChromium();
   const gateway = await startAuthorized();
   const proofs: Proof[] = [];
-  for (const { title, verifies, run } of cases.filter((one) => one.title.includes(options.only ?? ''))) {
+  for (const { title, verifies, run } of all.filter((one) => one.title.includes(options.only ?? ''))) {
     const folder = await mkdtemp(join(tmpdir(), 'bascule-browser-client-'));
     const failure = await run({ gateway, chromium, folder }).then(
       () => undefined,

@@ -61,6 +61,8 @@ describe('bascule.yaml', () => {
         limits: defaultLimits,
         identity: nobody,
         rates: [],
+        disabled: [],
+        operators: {},
         log: { level: 'info', format: 'auto', requests: false },
         store: { dir: '/project/.bascule' },
         watch: true,
@@ -189,6 +191,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       ],
       identity: nobody,
       rates: [],
+      disabled: [],
+      operators: {},
       limits: { ...defaultLimits, bodyBytes: 1024 * 1024, drainMs: 2500, rounds: 3 },
       log: { level: 'debug', format: 'text', requests: true },
       metrics: { host: '::1', port: 9999 },
@@ -253,7 +257,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, store, log, traces, watch, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, log, traces, watch, seal
   did you mean \`listen\`?`,
     },
     {

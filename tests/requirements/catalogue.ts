@@ -14,6 +14,7 @@ import { gatewayBridge } from './rows/gateway-bridge.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConnections } from './rows/gateway-connections.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
+import { gatewayConsole } from './rows/gateway-console.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
@@ -66,6 +67,7 @@ export const groups = {
   gatewayRun,
   gatewayAccess,
   gatewayConsent,
+  gatewayConsole,
   gatewayAuthServer,
   gatewayStore,
   gatewayJsonRpc,

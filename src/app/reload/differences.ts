@@ -22,10 +22,17 @@ export function differences(before: Config, next: Config): Differences {
 }
 
 /** Sections that are replaced as a whole. */
-const whole = ['policy', 'rates', 'identity', 'audit', 'watch'] as const satisfies readonly (keyof Config)[];
+const whole = [
+  'policy',
+  'rates',
+  'identity',
+  'audit',
+  'operators',
+  'watch',
+] as const satisfies readonly (keyof Config)[];
 
 interface RestartSettings {
-  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer' | 'traces';
+  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer' | 'traces' | 'console';
   /** Absent: all of the section. */
   readonly keys?: readonly string[];
   /** What the whole section is called in the file, where its keys are not named one by one. */
@@ -43,6 +50,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'store', why: 'the records in use are there' },
   { section: 'traces', name: 'traces', why: 'the exporter is made at start' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },
+  { section: 'console', name: 'console', why: 'it listens and records from the start on; who may use it is reloaded' },
 ];
 
 function needingRestart(before: Config, next: Config): readonly string[] {

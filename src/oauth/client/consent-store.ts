@@ -88,8 +88,7 @@ export class ConsentStore {
 
   /** The open flow, if it asks the same server for at least the same scopes: a hundred calls need one consent. */
   async open(request: ConsentRequest): Promise<Flow | undefined> {
-    const latest = await this.#latest.get(latestKey(request));
-    const flow = latest === undefined ? undefined : (await this.#flows.get(latest.value))?.value;
+    const flow = await this.latest(request.account, request.caller.principal.key);
     if (flow === undefined || flow.endsAt - this.#time.now() < credentialLimits.consentLeastMs) return undefined;
     const { found, client, scopes, redirectUri } = request;
     const same =
@@ -100,10 +99,17 @@ export class ConsentStore {
     return same && covers(flow.asked, scopes) ? flow : undefined;
   }
 
+  /** The flow that was begun last for this account and principal, if it has not ended. */
+  async latest(account: string, principalKey: string): Promise<Flow | undefined> {
+    const latest = await this.#latest.get(latestKey(account, principalKey));
+    const flow = latest === undefined ? undefined : (await this.#flows.get(latest.value))?.value;
+    return flow !== undefined && flow.endsAt > this.#time.now() ? flow : undefined;
+  }
+
   async begin(request: ConsentRequest): Promise<Flow> {
     const flow = await newFlow(request, this.#time.now() + credentialLimits.consentMs);
     await this.#flows.put(flow.id, flow, flow.endsAt);
-    await this.#latest.put(latestKey(request), flow.id, flow.endsAt);
+    await this.#latest.put(latestKey(request.account, request.caller.principal.key), flow.id, flow.endsAt);
     return flow;
   }
 
@@ -135,8 +141,8 @@ export class ConsentStore {
 }
 
 /** Includes the principal: for a shared backend, two principals may be asked at the same time. */
-function latestKey({ account, caller }: ConsentRequest): string {
-  return JSON.stringify([account, caller.principal.key]);
+function latestKey(account: string, principalKey: string): string {
+  return JSON.stringify([account, principalKey]);
 }
 
 async function newFlow(request: ConsentRequest, endsAt: number): Promise<Flow> {

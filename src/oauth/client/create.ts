@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { BoundedMap } from '../../exchange/bounded-map.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { Account, type AccountPorts } from './account.ts';
+import { accountAt, type BackendAccount } from './accounts.ts';
 import type { OAuthBackend, TokenSubject } from './acquire.ts';
 import { ConsentService } from './consent-service.ts';
 import { ConsentStore } from './consent-store.ts';
@@ -22,6 +23,8 @@ export interface OAuthCredentials {
    */
   credentialProviderFor(backend: string, principal: Principal, subjectToken?: string): CredentialProvider | undefined;
   readonly consents: ConsentService;
+  /** What the principal has at each backend for which people consent. Never rejects. */
+  accountsOf(principal: Principal): Promise<readonly BackendAccount[]>;
   /** Deletes the principal's tokens and our stored registration, so that the next connection registers again. */
   forget(backend: string, principal: Principal): Promise<void>;
   close(): void;
@@ -79,6 +82,15 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
         return backend?.settings.url === url ? backend : undefined;
       },
     }),
+    accountsOf: (principal) => {
+      const books = { shelf, book, now: () => time.now() };
+      const consented = [...backends.values()].filter(({ settings }) => settings.auth.grant === 'authorization_code');
+      return Promise.all(
+        consented.map((backend) =>
+          accountAt(backend, accountKey(backend, { principal, subjectToken: undefined }), principal, books),
+        ),
+      );
+    },
     async forget(name, principal) {
       const backend = backends.get(name);
       if (backend === undefined) return;

@@ -73,6 +73,8 @@ export interface CredentialSettings {
 export const callbackPath = '/oauth/callback';
 /** The redirect URI at the issuers of people's own accounts. */
 export const signedInPath = '/oauth/signed-in';
+/** Lists the accounts of the person who opens it. */
+export const accountsPath = '/connect';
 /** Followed by a consent's id. */
 export const connectPath = '/connect/';
 /** Our client-ID metadata document. */

@@ -131,7 +131,8 @@ function withPage(failure: Failure, page: ConsentPage): Failure {
   const { reason, cause } = failure;
   // Clients show people the message, and seldom the data: put the address into the message, too.
   const isBare = reason === 'consent_needed' && !failure.message.includes(page.url);
-  const message = isBare ? `${failure.message}: open ${page.url}` : failure.message;
+  const list = page.url.slice(0, page.url.lastIndexOf('/'));
+  const message = isBare ? `${failure.message}: open ${page.url} (${list} lists all of them)` : failure.message;
   const data = { ...failure.data, url: page.url, elicitationId: page.elicitationId, elicitations: [page] };
   return new Failure(reason, { message, data, cause });
 }

@@ -42,7 +42,7 @@ export type ConfigValue = Readonly<Record<string, unknown>>;
 /** Replacements for clocks, fetch and stores. */
 export type Ports = Pick<
   AssembleOptions,
-  'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch'
+  'clock' | 'events' | 'timeOfDay' | 'fetch' | 'audit' | 'records' | 'outwardFetch' | 'control'
 > & {
   /** Called when it listens and does not serve yet. */
   readonly beforeOpen?: (origin: string) => Promise<void>;

@@ -4,8 +4,8 @@
  * `Origin` cannot help: under `Referrer-Policy: no-referrer` browsers send `null` (Fetch, 3.2).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { CookieJar } from '../../../web/cookies.ts';
 import type { PageRequest } from '../../../web/request.ts';
-import type { CookieJar } from './cookies.ts';
 
 const cookieName = 'bascule-browser';
 const wellFormed = /^[\w-]{43}$/;

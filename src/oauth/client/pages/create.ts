@@ -1,11 +1,13 @@
 /** Routes of the pages for a person's consent towards a backend. */
+
+import { CookieJar } from '../../../web/cookies.ts';
 import { type Mounted, mount, type PageSet } from '../../../web/mount.ts';
 import type { PageRequest, PageResponse } from '../../../web/request.ts';
-import { callbackPath, connectPath, signedInPath } from '../settings.ts';
+import { accountsPath, callbackPath, connectPath, signedInPath } from '../settings.ts';
+import { AccountListPages } from './account-list.ts';
 import { Browsers } from './browser.ts';
 import { CallbackPages } from './callback.ts';
 import { ConnectPages } from './connect.ts';
-import { CookieJar } from './cookies.ts';
 import { FlowCookies } from './flow-cookies.ts';
 import { wrongMethod } from './outcome-views.ts';
 import type { ConnectPorts } from './ports.ts';
@@ -18,16 +20,27 @@ type PageHandlers = ReadonlyMap<string, PageHandler>;
 export function connectPages(ports: ConnectPorts): PageSet {
   const jar = new CookieJar(ports.publicUrl);
   const flowCookies = new FlowCookies(jar, ports.seal, ports.now);
-  const connect = new ConnectPages(ports, new Browsers(jar, ports.random), flowCookies);
+  const browsers = new Browsers(jar, ports.random);
+  const connect = new ConnectPages(ports, browsers, flowCookies);
+  const accounts = new AccountListPages(ports, browsers);
   const callback = new CallbackPages(ports, flowCookies);
 
   const show: PageHandler = (request) => connect.show(request);
+  const list: PageHandler = (request) => accounts.show(request);
   const link: PageHandlers = new Map([
     ['GET', show],
     ['HEAD', show],
     ['POST', (request) => connect.take(request)],
   ]);
   const exact: ReadonlyMap<string, PageHandlers> = new Map([
+    [
+      accountsPath,
+      new Map([
+        ['GET', list],
+        ['HEAD', list],
+        ['POST', (request) => accounts.take(request)],
+      ]),
+    ],
     [callbackPath, new Map([['GET', (request) => callback.consented(request)]])],
     [signedInPath, new Map([['GET', (request) => callback.signedIn(request)]])],
   ]);

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Seal } from '../../../store/ports.ts';
-import type { CookieJar } from './cookies.ts';
+import type { CookieJar } from '../../../web/cookies.ts';
 import { pageLimits } from './limits.ts';
 
 /** The kind of redirect, and the id that tells it from others in the same browser. */

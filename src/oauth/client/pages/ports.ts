@@ -1,7 +1,9 @@
 /** What the pages need from the rest of the gateway. */
 
+import type { Principal } from '../../../identity/principal.ts';
 import type { Warn } from '../../../observe/ports.ts';
 import type { Seal } from '../../../store/ports.ts';
+import type { BackendAccount } from '../accounts.ts';
 import type { ConsentService } from '../consent-service.ts';
 import type { Consent } from '../consent-store.ts';
 
@@ -64,10 +66,23 @@ export interface SignedIn {
   readonly subject: string;
 }
 
+/** Who opens the list of accounts. */
+export interface AccountPeople {
+  /** Where nothing is authenticated: the person at this machine. */
+  readonly local?: Principal | undefined;
+  /** The user of the bundled authorization server. */
+  user?(cookies: string | undefined): Promise<Principal | undefined>;
+  /** The holder of an access key. */
+  holder?(secret: string): Principal | undefined;
+  /** Never rejects. Asks the backends that the person has no account at, so that consents for them are open. */
+  accounts(principal: Principal): Promise<readonly BackendAccount[]>;
+}
+
 export interface ConnectPorts {
   /** Scheme, host and port by which browsers know us. */
   readonly publicUrl: string;
   readonly consents: PendingConsents;
+  readonly people: AccountPeople;
   /** Binds a browser to a flow. Replicas share its secret. */
   readonly seal: Seal;
   /** The key of the principal with this access key. Absent if no access keys are configured. */

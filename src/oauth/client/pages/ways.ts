@@ -45,7 +45,7 @@ function none(why: Hindrance): SignInWay {
  * Checks all of these, because each alone can be forged from elsewhere: the address through a proxy on this machine,
  * the name by whoever writes the header.
  */
-function isHere({ remoteAddress, headers }: PageRequest, publicUrl: string): boolean {
+export function isHere({ remoteAddress, headers }: PageRequest, publicUrl: string): boolean {
   return (
     isLoopback(remoteAddress ?? '') &&
     isLoopbackHost(hostAndPort.exec(headers.host ?? '')?.[1]?.toLowerCase() ?? '') &&

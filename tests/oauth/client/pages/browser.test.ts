@@ -55,6 +55,7 @@ describe.skipIf(!existsSync(executablePath))('in Chromium', () => {
     pages = mountConnectPages({
       publicUrl: gate,
       consents,
+      people: { accounts: async () => [] },
       seal: createSeal('test'),
       now: () => Date.now(),
       random: () => randomBytes(32).toString('base64url'),

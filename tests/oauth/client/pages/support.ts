@@ -92,6 +92,7 @@ export function bench(ports: Partial<ConnectPorts> = {}): Bench {
   const pages = connectPages({
     publicUrl,
     consents,
+    people: { accounts: async () => [] },
     seal: createSeal('test'),
     keyOf: (secret) => owners.get(secret),
     now: () => now,

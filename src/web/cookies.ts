@@ -14,9 +14,15 @@ export function readCookie(header: string | undefined, name: string): string | u
 
 export class CookieJar {
   readonly #secure: boolean;
+  readonly #sameSite: 'Lax' | 'Strict';
 
-  constructor(publicUrl: string) {
+  /**
+   * Lax by default: people reach most pages by links and redirects from other sites. With Strict the browser does not
+   * send the cookie then.
+   */
+  constructor(publicUrl: string, sameSite: 'Lax' | 'Strict' = 'Lax') {
     this.#secure = publicUrl.startsWith('https:');
+    this.#sameSite = sameSite;
   }
 
   /** RFC 6265bis, 4.1.3.2: only this host can set a name with this prefix, not a neighbour under the same domain. */
@@ -28,13 +34,10 @@ export class CookieJar {
     return readCookie(header, this.nameOf(name));
   }
 
-  /**
-   * Lax, not Strict: people reach these pages by links and redirects from other sites. Without `maxAgeMs` the cookie
-   * lives until the browser closes.
-   */
+  /** Without `maxAgeMs` the cookie lives until the browser closes. */
   set(name: string, value: string, maxAgeMs?: number): string {
     const age = maxAgeMs === undefined ? '' : `; Max-Age=${Math.floor(maxAgeMs / 1000)}`;
-    return `${this.nameOf(name)}=${value}; Path=/; HttpOnly; SameSite=Lax${this.#secure ? '; Secure' : ''}${age}`;
+    return `${this.nameOf(name)}=${value}; Path=/; HttpOnly; SameSite=${this.#sameSite}${this.#secure ? '; Secure' : ''}${age}`;
   }
 
   drop(name: string): string {

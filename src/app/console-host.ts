@@ -1,0 +1,125 @@
+/** Connects the console to the gateway: it records from the start on, and answers once requests are let in. */
+import type { Config } from '../config/config.ts';
+import type { ApiAnswer, ApiRequest } from '../console/api.ts';
+import type { ConsoleListener } from '../console/listener.ts';
+import type { Operators } from '../console/operators.ts';
+import type { ConsolePorts } from '../console/ports.ts';
+import { ConsoleRecorder } from '../console/recorder.ts';
+import { everyRight } from '../console/rights.ts';
+import type { Pages } from '../downstream/mounted-paths.ts';
+import { Origins } from '../downstream/origin.ts';
+import type { Clock } from '../exchange/clock.ts';
+import { basesOf } from '../identity/auth-metadata.ts';
+import { paths } from '../oauth/server/paths.ts';
+import type { Warn } from '../observe/ports.ts';
+import { type Mounted, mount } from '../web/mount.ts';
+import type { AuthServerHost } from './auth-server-host.ts';
+import { digest } from './digest.ts';
+
+export interface ConsoleOptions {
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay: () => number;
+  readonly warn: Warn;
+  readonly authority: AuthServerHost;
+}
+
+type GatewayParts = Omit<ConsolePorts, 'recorder' | 'clock' | 'timeOfDay' | 'startedAt' | 'digest'>;
+
+export class ConsoleHost {
+  readonly recorder: ConsoleRecorder;
+  readonly #config: Config;
+  readonly #options: ConsoleOptions;
+  readonly #startedAt: number;
+  #ports: ConsolePorts | undefined;
+  #operators: Operators | undefined;
+  #mounted: Mounted | undefined;
+  #listener: ConsoleListener | undefined;
+  #url = '';
+
+  constructor(config: Config, options: ConsoleOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.#startedAt = options.timeOfDay();
+    const { console: settings, limits } = config;
+    this.recorder = new ConsoleRecorder({
+      clock: options.clock,
+      timeOfDay: options.timeOfDay,
+      calls: limits.consoleCalls,
+      bodyBytes: settings?.record === 'bodies' ? limits.consoleBodyBytes : undefined,
+    });
+  }
+
+  /** Nothing is served before `open`, and nothing here where the console has an address of its own. */
+  readonly pages: Pages = {
+    owns: (path) => this.#listener === undefined && this.#mounted?.owns(path) === true,
+    handle: async (req, res) => this.#mounted?.handle(req, res),
+  };
+
+  /** Called once the gateway is made. */
+  connect(parts: GatewayParts): void {
+    const { clock, timeOfDay } = this.#options;
+    this.#ports = { ...parts, clock, timeOfDay, recorder: this.recorder, startedAt: this.#startedAt, digest };
+  }
+
+  /** Called once the address that we listen on is known. Loads the pages, where the config has a console. */
+  async open(listening: string): Promise<void> {
+    const { console: settings, listen, identity, authServer } = this.#config;
+    if (settings === undefined) return;
+    const [{ consolePages }, { Operators: OperatorBook }, { listenForConsole }] = await Promise.all([
+      import('../console/console-pages.ts'),
+      import('../console/operators.ts'),
+      import('../console/listener.ts'),
+    ]);
+    const ports = this.#connected;
+    const { warn, authority, timeOfDay } = this.#options;
+    const [base = listening] = basesOf(identity, listening);
+    if (settings.listen !== undefined) {
+      const origins = new Origins({ ...listen, host: settings.listen.host });
+      this.#listener = await listenForConsole(settings.listen, () => this.#mounted, origins).catch((error: unknown) => {
+        const { code = 'unknown reason' } = error as { readonly code?: string };
+        warn('the console cannot listen at its address: there is no console', { ...settings.listen, code });
+        return undefined;
+      });
+      if (this.#listener === undefined) return;
+    }
+    this.#url = this.#listener?.url ?? base;
+    const operators = new OperatorBook({
+      currentGeneration: ports.currentGeneration,
+      now: timeOfDay,
+      publicUrl: this.#url,
+      userOf: (cookies) => authority.userOf(cookies),
+    });
+    this.#operators = operators;
+    const isSameAddress = this.#listener === undefined && authServer !== undefined;
+    const signInUrl = isSameAddress ? `${paths.signIn}?return=${encodeURIComponent('/console')}` : undefined;
+    this.#mounted = mount(consolePages({ ports, operators, signInUrl }), (error) => {
+      // Only the name: the message may contain what the browser sent.
+      warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
+    });
+  }
+
+  /** Where the console is; for the person at this machine a link that works once. Undefined where there is none. */
+  link(): string | undefined {
+    if (this.#operators === undefined) return undefined;
+    const address = `${this.#url}/console`;
+    return this.#operators.isPersonal ? `${address}#enter=${this.#operators.newLink()}` : address;
+  }
+
+  /** For the control socket, which only the user who runs the gateway can open. */
+  async operate(request: Omit<ApiRequest, 'operator'>): Promise<ApiAnswer> {
+    const ports = this.#connected;
+    const principal = ports.currentGeneration.now.authenticator.local;
+    const { answerApi } = await import('../console/api.ts');
+    return answerApi(ports, { ...request, operator: { principal, credentials: 'local', rights: everyRight } });
+  }
+
+  async close(): Promise<void> {
+    await this.#listener?.close();
+  }
+
+  get #connected(): ConsolePorts {
+    if (this.#ports === undefined) throw new TypeError('the console is not connected');
+    return this.#ports;
+  }
+}

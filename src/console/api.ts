@@ -1,0 +1,115 @@
+/**
+ * The console's facts and acts as a table. Every way in uses it: the pages, `/console/api`, and the control socket of
+ * the commands.
+ */
+import type { ConsoleRight } from '../config/console.ts';
+import { calls, oneCall } from './calls.ts';
+import { HISTORY_MINUTES, type History, MINUTE_MS } from './history.ts';
+import { shownWho } from './message-facts.ts';
+import { overview } from './overview.ts';
+import { people, person, personFacts, principalFor } from './people.ts';
+import { policyFacts, tryDecision } from './policy-facts.ts';
+import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
+import { revoke } from './revoke.ts';
+import { tools } from './tools.ts';
+import { tryCall } from './try-call.ts';
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Below `/console/api`, such as `/overview`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The parsed JSON of a POST. */
+  readonly body: unknown;
+  readonly operator: Operator;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+interface ApiRoute {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly right: ConsoleRight;
+  answer(ports: ConsolePorts, request: ApiRequest): object | Promise<object>;
+}
+
+export const consoleRoutes: readonly ApiRoute[] = [
+  { method: 'GET', path: '/me', right: 'view', answer: (ports, { operator }) => me(ports, operator) },
+  { method: 'GET', path: '/overview', right: 'view', answer: (ports) => overview(ports) },
+  { method: 'GET', path: '/history', right: 'view', answer: (ports, { query }) => history(ports, query) },
+  { method: 'GET', path: '/calls', right: 'view', answer: (ports, { query }) => calls(ports, query) },
+  { method: 'GET', path: '/call', right: 'view', answer: (ports, { query }) => oneCall(ports, query) },
+  { method: 'GET', path: '/tools', right: 'view', answer: (ports, request) => toolsAt(ports, request) },
+  { method: 'GET', path: '/people', right: 'view', answer: (ports) => people(ports) },
+  { method: 'GET', path: '/person', right: 'view', answer: (ports, request) => onePerson(ports, request) },
+  { method: 'GET', path: '/policy', right: 'view', answer: (ports) => policyFacts(ports) },
+  {
+    method: 'POST',
+    path: '/policy/try',
+    right: 'view',
+    answer: (ports, { body, operator }) => tryDecision(ports, body, operator),
+  },
+  { method: 'POST', path: '/sessions/revoke', right: 'revoke', answer: (ports, { body }) => revoke(ports, body) },
+  {
+    method: 'POST',
+    path: '/tools/try',
+    right: 'try',
+    answer: (ports, { body, operator }) => tryCall(ports, body, operator),
+  },
+];
+
+/** Never rejects with a ConsoleRefusal. Without the right to view, every path is answered alike. */
+export async function answerApi(ports: ConsolePorts, request: ApiRequest): Promise<ApiAnswer> {
+  try {
+    const { rights } = request.operator;
+    if (!rights.has('view')) throw new ConsoleRefusal(403, 'not_allowed', 'You may not use this console');
+    const here = consoleRoutes.filter(({ path }) => path === request.path);
+    const route = here.find(({ method }) => method === request.method);
+    if (here.length === 0) throw new ConsoleRefusal(404, 'unknown_path', 'The console has no such path');
+    if (route === undefined) throw new ConsoleRefusal(405, 'method_not_allowed', `Use ${here[0]?.method}`);
+    if (!rights.has(route.right))
+      throw new ConsoleRefusal(403, 'not_allowed', `You may look, but not ${route.right}: the config says who may`);
+    return { status: 200, body: await route.answer(ports, request) };
+  } catch (error) {
+    if (!(error instanceof ConsoleRefusal)) throw error;
+    return { status: error.status, body: { error: { reason: error.reason, message: error.message } } };
+  }
+}
+
+function me(ports: ConsolePorts, { principal, rights, credentials }: Operator): object {
+  const { endpoints } = ports.currentGeneration.now.config;
+  return {
+    ...personFacts(ports, principal),
+    rights: [...rights],
+    canTry: rights.has('try') && credentials !== undefined,
+    endpoints: endpoints.filter(({ protocol }) => protocol === undefined).map(({ path }) => path),
+    people: ports.recorder.people
+      .all()
+      .map((seen) => ({ id: personFacts(ports, seen.principal).id, who: shownWho(seen.principal) })),
+  };
+}
+
+function toolsAt(ports: ConsolePorts, { query, operator }: ApiRequest): Promise<object> {
+  const principal = principalFor(ports, query.get('as') ?? undefined, operator);
+  const { endpoints } = ports.currentGeneration.now.config;
+  const first = endpoints.find(({ protocol }) => protocol === undefined)?.path ?? '/mcp';
+  return tools(ports, query.get('endpoint') ?? first, principal, operator);
+}
+
+function onePerson(ports: ConsolePorts, { query, operator }: ApiRequest): Promise<object> {
+  return person(ports, principalFor(ports, query.get('id') ?? undefined, operator));
+}
+
+/** `endpoint` or `backend` names one; without them it is of all. */
+function history({ recorder, timeOfDay }: ConsolePorts, query: URLSearchParams): object {
+  const now = timeOfDay();
+  const minutes = Math.min(HISTORY_MINUTES, Math.max(1, Number(query.get('minutes')) || 60));
+  const [endpoint, backend] = [query.get('endpoint'), query.get('backend')];
+  let of: History | undefined = recorder.all;
+  if (endpoint !== null) of = recorder.endpoint(endpoint)?.history;
+  else if (backend !== null) of = recorder.backend(backend)?.history;
+  return { now, minuteMs: MINUTE_MS, points: of?.points(now, minutes) ?? [] };
+}

@@ -1,0 +1,127 @@
+/** What is recorded of a message: its name, its sender and its outcome, taken from the request context. */
+import { Failure } from '../errors/failure.ts';
+import type { MessageEnding } from '../exchange/observer.ts';
+import type { Principal } from '../identity/principal.ts';
+import { recordArguments, usualSecrets } from '../observe/audit-redact.ts';
+import { masked } from '../observe/cause.ts';
+import type { RequestContext } from '../pipeline/context.ts';
+import { Denied } from '../policy/refusals.ts';
+import type { Ruling } from '../policy/ruling.ts';
+import { inOnePiece, type Raw } from '../wire/compose.ts';
+import { isObject, textMember, valueAt } from '../wire/values.ts';
+import type { RecordedBodies, RecordedFacts, RecordedOutcome } from './recorded-call.ts';
+
+/** Names are the clients' choice: longer ones are cut. */
+const NAME_LENGTH = 200;
+/** Of one body: a person reads no more. */
+const BODY_BYTES = 16 * 1024;
+/** Different `clientInfo` whose names are remembered. */
+const CLIENTS = 256;
+
+export class MessageFacts {
+  readonly #clients = new Map<string, string | undefined>();
+
+  of(context: RequestContext): RecordedFacts {
+    // Stages that the message did not reach have left nothing.
+    const { principal, message, session, era, endpoint, target, generation } = context;
+    const client: RequestContext['client'] | undefined = context.client ?? session?.client;
+    return {
+      principalKey: principal.key,
+      who: shownWho(principal),
+      sessionId: session?.id,
+      client: client?.info && this.#nameOf(client.info),
+      era,
+      revision: client?.revision,
+      endpoint: endpoint.path,
+      method: 'method' in message ? cut(message.method) : message.kind,
+      name: nameIn(context),
+      backend: target?.backend ?? (endpoint.backends.length === 1 ? endpoint.backends[0] : undefined),
+      generation: generation.config.generation,
+    };
+  }
+
+  /** A client repeats its name with every request: it is parsed once. */
+  #nameOf(info: Raw): string | undefined {
+    const text = typeof info === 'string' ? info : Buffer.from(info).toString();
+    if (this.#clients.has(text)) return this.#clients.get(text);
+    if (this.#clients.size >= CLIENTS) this.#clients.clear();
+    const name = clientName(text);
+    if (text.length <= 2 * NAME_LENGTH) this.#clients.set(text, name);
+    return name;
+  }
+}
+
+/** What a client calls itself: nothing proves it. */
+export function clientName(info: Raw): string | undefined {
+  try {
+    const value: unknown = JSON.parse(typeof info === 'string' ? info : Buffer.from(info).toString());
+    if (!isObject(value) || typeof value.name !== 'string') return undefined;
+    return cut(typeof value.version === 'string' ? `${value.name} ${value.version}` : value.name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** As rules name principals (`who.principals`). */
+export function shownWho({ kind, keyName, subject, clientId }: Principal): string {
+  if (kind === 'key') return `key:${keyName}`;
+  return subject ?? (clientId === undefined ? kind : `client:${clientId}`);
+}
+
+function nameIn({ message, row }: RequestContext): string | undefined {
+  const key = (row as RequestContext['row'] | undefined)?.name;
+  if (key === undefined || key === 'ref' || message.kind !== 'request') return undefined;
+  const name = textMember(message.bytes, message.params, key);
+  return name && cut(name);
+}
+
+/** A copy: part of a long text would keep the whole text in memory. */
+function cut(text: string): string {
+  return text.length <= NAME_LENGTH ? text : Buffer.from(`${text.slice(0, NAME_LENGTH)}…`).toString();
+}
+
+export function outcomeOf({ outcome, failure }: MessageEnding, isToolError: boolean): RecordedOutcome {
+  if (failure instanceof Denied) return 'denied';
+  if (failure !== undefined) return failure.row.blame === 'client' ? 'refused' : 'error';
+  if (outcome === 'accepted') return 'ok';
+  return outcome === 'result' ? (isToolError ? 'tool-error' : 'ok') : outcome;
+}
+
+/** Denials are decisions, not failures. */
+export function isFailed(outcome: RecordedOutcome): boolean {
+  return outcome === 'error' || outcome === 'tool-error';
+}
+
+/** How policy decided: the permit says it of what was allowed, and the denial, or its cause, of what was not. */
+export function rulingOf(
+  { authorization }: RequestContext,
+  failure: Failure | undefined,
+): Pick<Ruling, 'rules' | 'wouldDeny'> | undefined {
+  if (!(failure instanceof Denied))
+    return (authorization as RequestContext['authorization'] | undefined)?.permit.ruling;
+  const told = failure.cause instanceof Failure ? failure.cause : failure;
+  const rules = told.data?.rules;
+  return Array.isArray(rules) ? { rules } : undefined;
+}
+
+const redacted = recordArguments({ of: ['*'], redact: usualSecrets, maxBytes: BODY_BYTES });
+
+/** Redacted before they are kept: what is stored has no secret that goes by a common name. */
+export function bodiesOf({ message }: RequestContext, { response, failure }: MessageEnding): RecordedBodies {
+  const params = message.kind === 'request' ? message.params : undefined;
+  return {
+    request: params && shownBody(() => valueAt(message.bytes, params)),
+    response: response
+      ? shownBody(() => JSON.parse(Buffer.from(inOnePiece(response)).toString()))
+      : failure && shownBody(() => ({ error: failure.message, reason: failure.reason, data: failure.data })),
+  };
+}
+
+function shownBody(value: () => unknown): string | undefined {
+  try {
+    const shown = redacted('*', value);
+    return JSON.stringify(shown, (_key, text) => (typeof text === 'string' ? masked(text) : text), 1);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+/** People and their sessions: who came, with which clients and revisions, and what they are connected to. */
+import type { Principal } from '../identity/principal.ts';
+import type { Session } from '../session/session.ts';
+import { era } from '../wire/revisions.ts';
+import { clientName, shownWho } from './message-facts.ts';
+import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
+
+/** Those that came last. */
+const PEOPLE = 200;
+const SESSIONS = 500;
+
+export function people(ports: ConsolePorts): object {
+  const open = ports.sessions.all();
+  const seen = [...ports.recorder.people.all()].sort((a, b) => b.lastAt - a.lastAt);
+  return {
+    now: ports.timeOfDay(),
+    total: seen.length,
+    people: seen.slice(0, PEOPLE).map(({ principal, calls, lastAt, uses }) => ({
+      ...personFacts(ports, principal),
+      calls,
+      lastAt,
+      sessions: open.filter((session) => session.principal.key === principal.key).length,
+      uses: [...uses.values()],
+    })),
+    sessions: {
+      total: open.length,
+      shown: open
+        .slice(-SESSIONS)
+        .reverse()
+        .map((session) => sessionFacts(ports, session)),
+    },
+  };
+}
+
+/** One person with their accounts at backends. */
+export async function person(ports: ConsolePorts, principal: Principal): Promise<object> {
+  const seen = ports.recorder.people.get(principal.key);
+  const accounts = await ports.accountsOf(principal);
+  return {
+    now: ports.timeOfDay(),
+    ...personFacts(ports, principal),
+    calls: seen?.calls ?? 0,
+    lastAt: seen?.lastAt,
+    uses: [...(seen?.uses.values() ?? [])],
+    // The id of a consent belongs to its person alone.
+    accounts: accounts.map(({ pending, ...account }) => ({ ...account, ...(pending && { asks: pending.scopes }) })),
+  };
+}
+
+export function personFacts({ digest }: Pick<ConsolePorts, 'digest'>, principal: Principal) {
+  const { key, kind, issuer, clientId, scopes } = principal;
+  return {
+    id: shownId(digest, key),
+    who: shownWho(principal),
+    kind,
+    issuer,
+    client: clientId,
+    scopes: scopes === 'all' ? 'all' : [...scopes],
+  };
+}
+
+/** Keys of principals and ids of sessions are never shown: those who know a session's id could use it. */
+export function shownId(digest: (text: string) => string, secret: string): string {
+  return digest(`console\0${secret}`).slice(0, 16);
+}
+
+function sessionFacts(ports: ConsolePorts, session: Session): object {
+  const { clock, timeOfDay, digest } = ports;
+  const { id, principal, endpoint, client, openedAt, inflight, upstreams } = session;
+  const wall = (time: number) => timeOfDay() - (clock.now() - time);
+  return {
+    id: shownId(digest, id),
+    who: shownWho(principal),
+    person: shownId(digest, principal.key),
+    endpoint: endpoint.path,
+    client: client.info && clientName(client.info),
+    revision: client.revision,
+    era: era(client.revision),
+    openedAt: wall(openedAt),
+    lastAt: wall(session.idleSince()),
+    inFlight: inflight.size,
+    backends: [...upstreams].map(([backend, { opened }]) => ({ backend, state: opened ? 'open' : 'opening' })),
+  };
+}
+
+/**
+ * The principal that `as` means: the operator without it; else somebody who came since the start, by id or by name.
+ * Somebody who never came has no known groups and scopes, so nothing could be said about them.
+ */
+export function principalFor(ports: ConsolePorts, as: string | undefined, { principal }: Operator): Principal {
+  if (as === undefined || as === '' || as === shownWho(principal)) return principal;
+  const all = ports.recorder.people.all().map((person) => person.principal);
+  const found = all.filter((one) => shownId(ports.digest, one.key) === as || shownWho(one) === as);
+  if (found.length > 1)
+    throw new ConsoleRefusal(400, 'ambiguous_person', `${found.length} people are called this: use the id of one`);
+  if (found[0] === undefined)
+    throw new ConsoleRefusal(404, 'unknown_person', 'No request of this person came since the gateway started');
+  return found[0];
+}

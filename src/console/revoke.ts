@@ -1,0 +1,20 @@
+/** Ends sessions. Their clients get an error that says so, and may open new ones while their credentials are good. */
+import { Failure } from '../errors/failure.ts';
+import type { Session } from '../session/session.ts';
+import { isObject } from '../wire/values.ts';
+import { shownId } from './people.ts';
+import { type ConsolePorts, ConsoleRefusal } from './ports.ts';
+
+export function revoke({ sessions, digest }: ConsolePorts, body: unknown): object {
+  const { session, person } = isObject(body) ? body : {};
+  const isMeant = (one: Session) =>
+    typeof session === 'string' ? shownId(digest, one.id) === session : shownId(digest, one.principal.key) === person;
+  if (typeof session !== 'string' && typeof person !== 'string')
+    throw new ConsoleRefusal(400, 'invalid_revoke', 'Send `session`, or `person` for all sessions of a person');
+  const meant = sessions.all().filter(isMeant);
+  if (typeof session === 'string' && meant.length === 0)
+    throw new ConsoleRefusal(404, 'unknown_session', 'There is no such session: it may have ended');
+  const failure = new Failure('session_ended', { message: 'An operator has ended the session' });
+  for (const one of meant) sessions.end(one, failure);
+  return { ended: meant.length };
+}

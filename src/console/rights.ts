@@ -1,0 +1,23 @@
+/** Which rights a principal has, by the config of the moment. */
+
+import type { Config } from '../config/config.ts';
+import { type ConsoleRight, consoleRights, hasIdentity } from '../config/console.ts';
+import type { Principal } from '../identity/principal.ts';
+import { compileWho } from '../policy/who.ts';
+
+/** Of the person at this machine, who could change the config as well. */
+export const everyRight: ReadonlySet<ConsoleRight> = new Set(consoleRights);
+
+/** Where nobody can sign in, the console belongs to the person at this machine. */
+export function isPersonalConsole({ identity, authServer }: Config): boolean {
+  return !hasIdentity(identity, authServer !== undefined);
+}
+
+/** Nobody can do anything without the right to view. */
+export function rightsOf({ operators, policy }: Config, principal: Principal): ReadonlySet<ConsoleRight> {
+  const has = (right: ConsoleRight): boolean => {
+    const who = operators[right];
+    return who !== undefined && compileWho(who, policy?.groupsClaim ?? 'groups')(principal);
+  };
+  return new Set(has('view') ? consoleRights.filter(has) : []);
+}
