@@ -97,7 +97,7 @@ export interface AssembleOptions {
   readonly trace?: WireTrace | undefined;
   /** Absent: trace context passes unchanged. */
   readonly traces?: Traces | undefined;
-  /** A control socket answers questions about the gateway: record what it needs, also where there is no console. */
+  /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
@@ -128,7 +128,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const operating = isOperated ? new ConsoleHost(config, { clock, timeOfDay, warn, authority }) : undefined;
   const watchers: readonly Watcher[] = [
     ...(options.watchers ?? []),
-    ...(operating === undefined ? [] : [operating.recorder]),
+    ...(operating === undefined ? [] : [operating.watcher]),
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });

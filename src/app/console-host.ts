@@ -12,6 +12,7 @@ import type { Clock } from '../exchange/clock.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import { paths } from '../oauth/server/paths.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { Watcher } from '../observe/watchers.ts';
 import { type Mounted, mount } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
 import { digest } from './digest.ts';
@@ -45,9 +46,16 @@ export class ConsoleHost {
     this.recorder = new ConsoleRecorder({
       clock: options.clock,
       timeOfDay: options.timeOfDay,
+      isOn: settings !== undefined,
       calls: limits.consoleCalls,
       bodyBytes: settings?.record === 'bodies' ? limits.consoleBodyBytes : undefined,
     });
+  }
+
+  /** Without a console only the states of backends are watched, which costs nothing with a call. */
+  get watcher(): Watcher {
+    const { recorder } = this;
+    return recorder.isOn ? recorder : { made: (backend) => recorder.made(backend) };
   }
 
   /** Nothing is served before `open`, and nothing here where the console has an address of its own. */

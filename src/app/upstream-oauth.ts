@@ -203,7 +203,7 @@ export class UpstreamOAuth {
     if (absent.length === 0) return accounts;
     const { backends } = this.#ports.currentGeneration.now;
     const asking = absent.map(({ backend }) => backends.of(backend, principal)?.discover());
-    let stop = () => undefined as void;
+    let stop: () => void = () => undefined;
     const late = new Promise<void>((resolve) => {
       stop = this.#ports.time.after(ASK_MS, resolve);
     });

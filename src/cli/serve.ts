@@ -47,7 +47,7 @@ export async function serve(
   const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, trace, traces, watchers: observing.watchers },
+    ...{ log, counters, trace, traces, watchers: observing.watchers, control: true },
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);

@@ -33,19 +33,33 @@ interface ApiRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly right: ConsoleRight;
+  /** About what came and was decided, which is recorded only where a console is configured. */
+  readonly isRecorded?: true;
   answer(ports: ConsolePorts, request: ApiRequest): object | Promise<object>;
 }
 
 export const consoleRoutes: readonly ApiRoute[] = [
   { method: 'GET', path: '/me', right: 'view', answer: (ports, { operator }) => me(ports, operator) },
   { method: 'GET', path: '/overview', right: 'view', answer: (ports) => overview(ports) },
-  { method: 'GET', path: '/history', right: 'view', answer: (ports, { query }) => history(ports, query) },
-  { method: 'GET', path: '/calls', right: 'view', answer: (ports, { query }) => calls(ports, query) },
-  { method: 'GET', path: '/call', right: 'view', answer: (ports, { query }) => oneCall(ports, query) },
+  {
+    method: 'GET',
+    path: '/history',
+    right: 'view',
+    isRecorded: true,
+    answer: (ports, { query }) => history(ports, query),
+  },
+  { method: 'GET', path: '/calls', right: 'view', isRecorded: true, answer: (ports, { query }) => calls(ports, query) },
+  {
+    method: 'GET',
+    path: '/call',
+    right: 'view',
+    isRecorded: true,
+    answer: (ports, { query }) => oneCall(ports, query),
+  },
   { method: 'GET', path: '/tools', right: 'view', answer: (ports, request) => toolsAt(ports, request) },
-  { method: 'GET', path: '/people', right: 'view', answer: (ports) => people(ports) },
+  { method: 'GET', path: '/people', right: 'view', isRecorded: true, answer: (ports) => people(ports) },
   { method: 'GET', path: '/person', right: 'view', answer: (ports, request) => onePerson(ports, request) },
-  { method: 'GET', path: '/policy', right: 'view', answer: (ports) => policyFacts(ports) },
+  { method: 'GET', path: '/policy', right: 'view', isRecorded: true, answer: (ports) => policyFacts(ports) },
   {
     method: 'POST',
     path: '/policy/try',
@@ -72,6 +86,8 @@ export async function answerApi(ports: ConsolePorts, request: ApiRequest): Promi
     if (route === undefined) throw new ConsoleRefusal(405, 'method_not_allowed', `Use ${here[0]?.method}`);
     if (!rights.has(route.right))
       throw new ConsoleRefusal(403, 'not_allowed', `You may look, but not ${route.right}: the config says who may`);
+    if (route.isRecorded && !ports.recorder.isOn)
+      throw new ConsoleRefusal(409, 'not_recorded', 'This is recorded only with `console` in the config');
     return { status: 200, body: await route.answer(ports, request) };
   } catch (error) {
     if (!(error instanceof ConsoleRefusal)) throw error;

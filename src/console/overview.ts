@@ -7,7 +7,7 @@ import { explanationOf } from '../observe/cause.ts';
 import { about } from '../wire/about.ts';
 import { era, type Revision } from '../wire/revisions.ts';
 import type { ConsolePorts } from './ports.ts';
-import type { Traffic } from './recorder.ts';
+import type { ConsoleRecorder, Traffic } from './recorder.ts';
 
 /** Clients that are listed: the latest ones. */
 const CLIENTS = 100;
@@ -24,11 +24,10 @@ export function overview(ports: ConsolePorts): object {
       generation: config.generation,
       source: config.source,
       sessions: sessions.size,
-      inFlight: recorder.inFlight,
-      rate: perSecond(recorder.all.rate(now)),
+      ...(recorder.isOn && { inFlight: recorder.inFlight, rate: perSecond(recorder.all.rate(now)) }),
       recordsBodies: recorder.recordsBodies,
     },
-    endpoints: config.endpoints.map((endpoint) => endpointFacts(endpoint, recorder.endpoint(endpoint.path), now)),
+    endpoints: config.endpoints.map((endpoint) => endpointFacts(ports, endpoint, now)),
     backends: [
       ...config.backends.map((settings) => ({
         ...addressOf(settings),
@@ -37,7 +36,7 @@ export function overview(ports: ConsolePorts): object {
       ...config.services.map((settings) => ({
         ...serviceAddress(settings),
         ...stateFacts(services.get(settings.name)?.state),
-        ...trafficFacts(recorder.backend(settings.name), now),
+        ...trafficFacts(recorder, recorder.backend(settings.name), now),
       })),
       ...config.disabled.map((name) => ({ name, state: 'off', source: 'config', message: '`disabled` in the config' })),
     ],
@@ -46,8 +45,8 @@ export function overview(ports: ConsolePorts): object {
 }
 
 function endpointFacts(
+  { recorder }: ConsolePorts,
   { path, backends, protocol, profile, identity }: EndpointConfig,
-  at: Traffic | undefined,
   now: number,
 ) {
   return {
@@ -56,7 +55,7 @@ function endpointFacts(
     protocol: protocol ?? 'mcp',
     revisions: profile.revisions,
     access: identity.kind === 'open' ? 'open' : 'guarded',
-    ...trafficFacts(at, now),
+    ...trafficFacts(recorder, recorder.endpoint(path), now),
   };
 }
 
@@ -89,7 +88,7 @@ export function backendFacts(ports: Pick<ConsolePorts, 'recorder'>, backend: Bac
     server:
       typeof server === 'string' ? [server, version].filter((part) => typeof part === 'string').join(' ') : undefined,
     offers: Object.keys(discovery?.capabilities ?? {}),
-    ...trafficFacts(traffic, now),
+    ...trafficFacts(ports.recorder, traffic, now),
   };
 }
 
@@ -101,8 +100,9 @@ export function stateFacts(state: BackendState | RpcServiceState | undefined) {
   return { state: state.state, message: failure.message, ...explanationOf(failure) };
 }
 
-function trafficFacts(traffic: Traffic | undefined, now: number) {
-  return { rate: perSecond(traffic?.history.rate(now) ?? 0), inFlight: traffic?.inFlight ?? 0 };
+/** Absent where nothing is recorded: a zero would be a statement. */
+function trafficFacts({ isOn }: ConsoleRecorder, traffic: Traffic | undefined, now: number) {
+  return isOn && { rate: perSecond(traffic?.history.rate(now) ?? 0), inFlight: traffic?.inFlight ?? 0 };
 }
 
 function perSecond(rate: number): number {

@@ -23,6 +23,8 @@ export interface ConsoleRecorderOptions {
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
+  /** Recording costs some microseconds of every call, so it is for those who configure a console. */
+  readonly isOn: boolean;
   /** How many calls are kept. */
   readonly calls: number;
   /** Bytes of all recorded bodies together; undefined: bodies are not recorded. */
@@ -35,12 +37,6 @@ export interface Traffic {
   inFlight: number;
   /** When a backend last answered, in milliseconds since 1970; 0: never. */
   answeredAt: number;
-}
-
-/** A message that has not ended. */
-interface Begun {
-  readonly at: number;
-  readonly traffic: Traffic | undefined;
 }
 
 /** What the gateway sent for one message. */
@@ -61,6 +57,8 @@ const TRUE = 0x74;
 export class ConsoleRecorder implements Watcher {
   readonly recent: CallRing;
   readonly all = new History();
+  /** Messages that have not ended. */
+  inFlight = 0;
   readonly rules: RuleHits;
   readonly people: SeenPeople;
   readonly times: BackendTimes;
@@ -68,7 +66,6 @@ export class ConsoleRecorder implements Watcher {
   readonly #facts = new MessageFacts();
   readonly #endpoints = new Map<string, Traffic>();
   readonly #backends = new Map<string, Traffic>();
-  readonly #begun = new Map<RequestContext, Begun>();
   /**
    * By the message that is sent to a backend, until the client's message ends. The gateway's own requests have no such
    * end: they leave when others come.
@@ -83,8 +80,8 @@ export class ConsoleRecorder implements Watcher {
     this.times = new BackendTimes(options.timeOfDay);
   }
 
-  get inFlight(): number {
-    return this.#begun.size;
+  get isOn(): boolean {
+    return this.#options.isOn;
   }
 
   get recordsBodies(): boolean {
@@ -103,14 +100,13 @@ export class ConsoleRecorder implements Watcher {
     began: (context: RequestContext): void => {
       const traffic = trafficIn(this.#endpoints, context.endpoint.path);
       if (traffic !== undefined) traffic.inFlight += 1;
-      this.#begun.set(context, { at: this.#options.clock.now(), traffic });
+      this.inFlight += 1;
     },
     ended: (context: RequestContext, ending: MessageEnding): void => {
-      const begun = this.#begun.get(context);
-      if (begun === undefined) return;
-      this.#begun.delete(context);
-      if (begun.traffic !== undefined) begun.traffic.inFlight -= 1;
-      if (context.message.kind === 'request' || ending.failure !== undefined) this.#record(context, ending, begun);
+      const traffic = this.#endpoints.get(context.endpoint.path);
+      if (traffic !== undefined) traffic.inFlight -= 1;
+      this.inFlight -= 1;
+      if (context.message.kind === 'request' || ending.failure !== undefined) this.#record(context, ending, traffic);
     },
   };
 
@@ -166,10 +162,10 @@ export class ConsoleRecorder implements Watcher {
     }
   }
 
-  #record(context: RequestContext, ending: MessageEnding, { at, traffic }: Begun): void {
+  #record(context: RequestContext, ending: MessageEnding, traffic: Traffic | undefined): void {
     const { clock, timeOfDay } = this.#options;
     const now = timeOfDay();
-    const ms = clock.now() - at;
+    const ms = clock.now() - context.startedAt;
     const message = (context.call as RequestContext['call'] | undefined)?.message;
     const sent = message && this.#sent.get(message);
     if (message !== undefined) this.#sent.delete(message);
@@ -185,7 +181,7 @@ export class ConsoleRecorder implements Watcher {
     this.recent.add({
       facts,
       at: now - ms,
-      startedAt: at,
+      startedAt: context.startedAt,
       ms,
       outcome,
       reason: ending.failure?.reason,

@@ -37,6 +37,7 @@ it(
       clock: systemClock,
       timeOfDay: Date.now,
       calls: 20_000,
+      isOn: true,
       bodyBytes: undefined,
     });
     const same = context('often');
@@ -62,7 +63,13 @@ it(
 );
 
 it('a name of a megabyte is cut', verifies('gateway:console:cost'), () => {
-  const recorder = new ConsoleRecorder({ clock: systemClock, timeOfDay: Date.now, calls: 10, bodyBytes: undefined });
+  const recorder = new ConsoleRecorder({
+    clock: systemClock,
+    timeOfDay: Date.now,
+    calls: 10,
+    isOn: true,
+    bodyBytes: undefined,
+  });
   const long = context('x'.repeat(1_000_000));
   recorder.messages.began(long);
   recorder.messages.ended(long, { outcome: 'result' });

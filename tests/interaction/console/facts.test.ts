@@ -26,6 +26,22 @@ describe('the overview', () => {
   });
 });
 
+describe('a gateway without a console', () => {
+  it(
+    'tells its states, and refuses questions about calls that it did not record',
+    verifies('gateway:console:overview'),
+    async () => {
+      const gateway = await open({ console: undefined });
+      await send(gateway.url('files'), call('read'));
+      const { gateway: own, backends } = await ask(gateway, '/overview');
+      expect(own).not.toHaveProperty('rate');
+      expect(backends[0]).toMatchObject({ name: 'files', state: 'ready' });
+      expect(backends[0]).not.toHaveProperty('inFlight');
+      expect(await ask(gateway, '/calls')).toMatchObject({ error: { reason: 'not_recorded' } });
+    },
+  );
+});
+
 describe('the calls', () => {
   it('have outcome, rules, client and timings, newest first', verifies('gateway:console:calls'), async () => {
     const gateway = await open();

@@ -56,6 +56,7 @@ export async function open(more: object = {}): Promise<TestGateway> {
         later: { url: 'http://127.0.0.1:2/mcp', disabled: true },
       },
       policy,
+      console: {},
       ...more,
     },
     { control: true },
