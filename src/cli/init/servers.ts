@@ -86,11 +86,11 @@ function isNamed(wanted: string): (name: string) => boolean {
 function inOurWords(value: unknown, folder: string): unknown {
   if (typeof value === 'string')
     return value
-      .replaceAll('${workspaceFolder}', folder)
-      .replaceAll('${workspaceFolderBasename}', basename(folder))
-      .replaceAll('${userHome}', '${HOME}')
+      .replaceAll(/\$\{workspaceFolder\}/g, () => folder)
+      .replaceAll(/\$\{workspaceFolderBasename\}/g, () => basename(folder))
+      .replaceAll(/\$\{userHome\}/g, () => `\${HOME}`)
       .replaceAll(/\$\{(?:pathSeparator|\/)\}/g, sep)
-      .replaceAll(/\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g, '${$1}')
+      .replaceAll(/\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => `\${${name}}`)
       .replaceAll(/\$\{input:([^}]*)\}/g, (_, id: string) => `\${${variableName(id)}}`);
   if (Array.isArray(value)) return value.map((item) => inOurWords(item, folder));
   if (typeof value !== 'object' || value === null) return value;
