@@ -23,8 +23,8 @@ interface Counts {
 
 /**
  * Held by the gate. They go down with the code, and up only with a reason. Bytes differ by some 400 between runs.
- * Recording metrics is always on: it is 6 of the files and 21 of the functions (docs/decisions/0020). Two functions look
- * whether a call is traced.
+ * Recording metrics is always on: it is 6 of the files and 21 of the functions (docs/decisions/0020). Two functions
+ * look whether a call is traced.
  */
 const most: Readonly<Record<Era, Counts>> = {
   modern: { files: 56, functions: 255, bytes: 6_700 },
