@@ -94,7 +94,7 @@ export interface AssembleOptions {
   /** What watches messages and calls. None by default. */
   readonly watchers?: readonly Watcher[];
   /** Shows every message of backends. Those of clients: `tracedGateway`. */
-  readonly trace?: WireTrace | undefined;
+  readonly wireTrace?: WireTrace | undefined;
   /** Absent: trace context passes unchanged. */
   readonly traces?: Traces | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
@@ -137,7 +137,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     ...{ watchers, traces },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
-    trace: options.trace,
+    wireTrace: options.wireTrace,
     currentAudit: () => currentGeneration.now.audit,
     descent: { via, environment: lineage.environment(instance) },
   });

@@ -29,7 +29,7 @@ export interface PartMakerOptions extends AuthorizerOptions {
   readonly oauth: UpstreamOAuth;
   /** For the processes and the HTTP requests of backends: which gateways they descend from. */
   readonly descent: Required<Pick<CreateOptions, 'via' | 'environment'>>;
-  readonly trace: WireTrace | undefined;
+  readonly wireTrace: WireTrace | undefined;
   readonly traces: Traces | undefined;
   readonly onBackendState: ((name: string, state: BackendState) => void) | undefined;
 }
@@ -46,14 +46,14 @@ export class PartMaker {
   /** `since`: the first generation that has this backend. */
   makeBackend(settings: BackendConfig, since: number): Backend {
     const { name } = settings;
-    const { limits, clock, log, counters, descent, watchers, trace, traces } = this.#options;
+    const { limits, clock, log, counters, descent, watchers, wireTrace, traces } = this.#options;
     const { onBackendState = (of, state) => logBackendState(log, of, state) } = this.#options;
     const tracer = traces?.backend(settings);
     const calls = callObserver(tracer === undefined ? watchers : [...watchers, { calls: () => tracer }], settings);
     const notes = { ...backendNotes(name, log, counters), calls, tracer };
     const presented = this.#options.oauth.presentedTo(settings);
     const backend = createBackend(settings, {
-      ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, trace, ...descent },
+      ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, wireTrace, ...descent },
       ...(presented && { presented }),
     });
     backend.onChange((state) => onBackendState(name, state));

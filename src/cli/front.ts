@@ -4,7 +4,7 @@ import { tracedGateway } from '../downstream/traced-gateway.ts';
 import type { Gateway } from '../exchange/arrival.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 
-export function frontOf({ gateway, currentGeneration }: Assembled, trace: WireTrace | undefined): Gateway {
-  if (trace === undefined) return gateway;
-  return tracedGateway(gateway, trace, (credentials) => currentGeneration.now.addresses.of(credentials));
+export function frontOf({ gateway, currentGeneration }: Assembled, wireTrace: WireTrace | undefined): Gateway {
+  if (wireTrace === undefined) return gateway;
+  return tracedGateway(gateway, wireTrace, (credentials) => currentGeneration.now.addresses.of(credentials));
 }

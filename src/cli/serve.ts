@@ -30,7 +30,7 @@ const LEAST_CONNECTIONS = 8;
 export async function serve(
   { config, notices }: Loaded,
   source: ConfigSource,
-  trace: WireTrace | undefined,
+  wireTrace: WireTrace | undefined,
 ): Promise<void> {
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
@@ -47,7 +47,7 @@ export async function serve(
   const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, trace, traces, watchers: observing.watchers, control: true },
+    ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: true },
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
@@ -71,7 +71,7 @@ export async function serve(
     server = await startHttp({
       listen: config.listen,
       currentGeneration: assembled.currentGeneration,
-      gateway: frontOf(assembled, trace),
+      gateway: frontOf(assembled, wireTrace),
       limits: { ...config.limits, connectionsTotal },
       ready: () => readinessOf(assembled, isOpen),
       notes: observing.notes,

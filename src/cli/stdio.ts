@@ -24,7 +24,7 @@ import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 export async function serveOverStdio(
   { config, notices }: Loaded,
   source: ConfigSource,
-  trace: WireTrace | undefined,
+  wireTrace: WireTrace | undefined,
 ): Promise<void> {
   const counters = new Counters();
   const log = createLog({ ...config.log, queueBytes: config.limits.logQueueBytes, counters });
@@ -37,7 +37,7 @@ export async function serveOverStdio(
   }
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, trace, traces, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, wireTrace, traces, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
@@ -59,7 +59,7 @@ export async function serveOverStdio(
   const served = serveStdio({
     input: process.stdin,
     output: process.stdout,
-    gateway: frontOf(assembled, trace),
+    gateway: frontOf(assembled, wireTrace),
     endpoint,
     limits: config.limits,
     notes: ingressNotes(log, counters),

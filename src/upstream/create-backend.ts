@@ -45,7 +45,7 @@ export interface CreateOptions {
   /** The generation of the config that creates the backend. */
   readonly since?: number;
   /** Shows every message. */
-  readonly trace?: WireTrace | undefined;
+  readonly wireTrace?: WireTrace | undefined;
 }
 
 /** `shared`: one credential for all. `personal`: one for each principal. */
@@ -106,10 +106,10 @@ function live(
   connector: Connector,
   behind?: Behind,
 ): LiveBackend {
-  const { limits, clock, notes, version, trace } = options;
+  const { limits, clock, notes, version, wireTrace } = options;
   return new LiveBackend({
     name: config.name,
-    connector: trace === undefined ? connector : tracedConnector(connector, config.name, trace),
+    connector: wireTrace === undefined ? connector : tracedConnector(connector, config.name, wireTrace),
     limits,
     clock,
     backoff,

@@ -55,7 +55,7 @@ function serving(program: Command, name: string, description: string): Command {
 }
 
 /** What serves, until a signal or its client ends it. */
-type Serving = (loaded: Loaded, source: ConfigSource, trace: WireTrace | undefined) => Promise<void>;
+type Serving = (loaded: Loaded, source: ConfigSource, wireTrace: WireTrace | undefined) => Promise<void>;
 
 function start(serving: Serving, overStdio: boolean) {
   return async (first: string | undefined, rest: readonly string[], flags: ServingFlags): Promise<void> => {
@@ -67,8 +67,8 @@ function start(serving: Serving, overStdio: boolean) {
     const named = orReport(() => namedBy(before, command, headers));
     if (named === undefined) return;
     const given = named.given && { ...named.given, overStdio };
-    const trace = isTraced === true ? createWireTrace(process.stderr) : undefined;
-    const action = unlessStartedByItself((loaded, source) => serving(loaded, source, trace));
+    const wireTrace = isTraced === true ? createWireTrace(process.stderr) : undefined;
+    const action = unlessStartedByItself((loaded, source) => serving(loaded, source, wireTrace));
     await withConfig({ ...named, given }, overrides, action);
   };
 }
