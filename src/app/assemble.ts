@@ -58,7 +58,7 @@ export interface Assembled {
    * restart must have their old values in it.
    */
   renew(next: Config): void;
-  /** Facts about the gateway, and acts, for the user who runs it. Absent where nothing is recorded. */
+  /** Facts about the gateway, and acts, for the user who runs it. Absent without a console and a control socket. */
   readonly operating: Pick<ConsoleHost, 'operate' | 'link'> | undefined;
   /** Where people connect their own accounts at backends, once requests are let in. Absent: no backend wants one. */
   readonly accountsUrl: string | undefined;

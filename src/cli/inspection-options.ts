@@ -68,6 +68,9 @@ function readOptions(words: readonly string[], flags: InspectionFlags): Inspecti
 
 function readTarget([first = '', ...others]: readonly string[], headers: readonly string[]): Target {
   if (!/^https?:\/\//i.test(first)) {
+    // `example.com/mcp` is a forgotten scheme more often than a program.
+    if (others.length === 0 && !process.argv.includes('--'))
+      throw new InspectionError('expected a URL that begins with http:// or https://, or a command after `--`');
     if (headers.length > 0) throw new InspectionError('--header: a process has no headers; set its environment');
     return { kind: 'stdio', command: first, args: others };
   }

@@ -4,62 +4,36 @@ import type { MessageEnding } from '../exchange/observer.ts';
 import type { Principal } from '../identity/principal.ts';
 import { recordArguments, usualSecrets } from '../observe/audit-redact.ts';
 import { masked } from '../observe/cause.ts';
+import { clientName } from '../observe/client-names.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Ruling } from '../policy/ruling.ts';
-import { inOnePiece, type Raw } from '../wire/compose.ts';
-import { isObject, textMember, valueAt } from '../wire/values.ts';
+import { inOnePiece } from '../wire/compose.ts';
+import { textMember, valueAt } from '../wire/values.ts';
 import type { RecordedBodies, RecordedFacts, RecordedOutcome } from './recorded-call.ts';
 
 /** Names are the clients' choice: longer ones are cut. */
 const NAME_LENGTH = 200;
 /** Of one body: a person reads no more. */
 const BODY_BYTES = 16 * 1024;
-/** Different `clientInfo` whose names are remembered. */
-const CLIENTS = 256;
 
-export class MessageFacts {
-  readonly #clients = new Map<string, string | undefined>();
-
-  of(context: RequestContext): RecordedFacts {
-    // Stages that the message did not reach have left nothing.
-    const { principal, message, session, era, endpoint, target, generation } = context;
-    const client: RequestContext['client'] | undefined = context.client ?? session?.client;
-    return {
-      principalKey: principal.key,
-      who: shownWho(principal),
-      sessionId: session?.id,
-      client: client?.info && this.#nameOf(client.info),
-      era,
-      revision: client?.revision,
-      endpoint: endpoint.path,
-      method: 'method' in message ? cut(message.method) : message.kind,
-      name: nameIn(context),
-      backend: target?.backend ?? (endpoint.backends.length === 1 ? endpoint.backends[0] : undefined),
-      generation: generation.config.generation,
-    };
-  }
-
-  /** A client repeats its name with every request: it is parsed once. */
-  #nameOf(info: Raw): string | undefined {
-    const text = typeof info === 'string' ? info : Buffer.from(info).toString();
-    if (this.#clients.has(text)) return this.#clients.get(text);
-    if (this.#clients.size >= CLIENTS) this.#clients.clear();
-    const name = clientName(text);
-    if (text.length <= 2 * NAME_LENGTH) this.#clients.set(text, name);
-    return name;
-  }
-}
-
-/** What a client calls itself: nothing proves it. */
-export function clientName(info: Raw): string | undefined {
-  try {
-    const value: unknown = JSON.parse(typeof info === 'string' ? info : Buffer.from(info).toString());
-    if (!isObject(value) || typeof value.name !== 'string') return undefined;
-    return cut(typeof value.version === 'string' ? `${value.name} ${value.version}` : value.name);
-  } catch {
-    return undefined;
-  }
+export function messageFacts(context: RequestContext): RecordedFacts {
+  // Stages that the message did not reach have left nothing.
+  const { principal, message, session, era, endpoint, target, generation } = context;
+  const client: RequestContext['client'] | undefined = context.client ?? session?.client;
+  return {
+    principalKey: principal.key,
+    who: shownWho(principal),
+    sessionId: session?.id,
+    client: clientName(client?.info),
+    era,
+    revision: client?.revision,
+    endpoint: endpoint.path,
+    method: 'method' in message ? cut(message.method) : message.kind,
+    name: nameIn(context),
+    backend: target?.backend ?? (endpoint.backends.length === 1 ? endpoint.backends[0] : undefined),
+    generation: generation.config.generation,
+  };
 }
 
 /** As rules name principals (`who.principals`). */

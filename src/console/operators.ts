@@ -56,7 +56,7 @@ export class Operators {
     this.#attempts = new Attempts(attemptLimits, ports.now);
   }
 
-  /** Where nobody can sign in: the console belongs to the person at this machine. */
+  /** Without identity there is no sign-in: the console is for the person at this machine. */
   get isPersonal(): boolean {
     return isPersonalConsole(this.#ports.currentGeneration.now.config);
   }
@@ -80,7 +80,7 @@ export class Operators {
     }
     const session = this.#sessionOf(cookie);
     if (session !== undefined && session.credentials !== 'local') {
-      // The key may have been revoked, and a token has expired, while the cookie lives.
+      // The key may have been revoked, or the token may have expired, while the cookie is valid.
       if (authenticator.stillGood(session.principal))
         return { ...session, rights: rightsOf(config, session.principal), byCookie: true };
       return undefined;

@@ -1,8 +1,9 @@
 /** People and their sessions: who came, with which clients and revisions, and what they are connected to. */
 import type { Principal } from '../identity/principal.ts';
+import { clientName } from '../observe/client-names.ts';
 import type { Session } from '../session/session.ts';
 import { era } from '../wire/revisions.ts';
-import { clientName, shownWho } from './message-facts.ts';
+import { shownWho } from './message-facts.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
 /** Those that came last. */
@@ -73,7 +74,7 @@ function sessionFacts(ports: ConsolePorts, session: Session): object {
     who: shownWho(principal),
     person: shownId(digest, principal.key),
     endpoint: endpoint.path,
-    client: client.info && clientName(client.info),
+    client: clientName(client.info),
     revision: client.revision,
     era: era(client.revision),
     openedAt: wall(openedAt),
@@ -84,16 +85,18 @@ function sessionFacts(ports: ConsolePorts, session: Session): object {
 }
 
 /**
- * The principal that `as` means: the operator without it; else somebody who came since the start, by id or by name.
- * Somebody who never came has no known groups and scopes, so nothing could be said about them.
+ * The principal that `as` names, by id or by name; the operator without it. Only principals that have sent a request
+ * since the start are known: the groups and scopes of others are not.
  */
 export function principalFor(ports: ConsolePorts, as: string | undefined, { principal }: Operator): Principal {
   if (as === undefined || as === '' || as === shownWho(principal)) return principal;
+  if (!ports.recorder.isOn)
+    throw new ConsoleRefusal(409, 'not_recorded', 'Callers are recorded only with `console` in the config');
   const all = ports.recorder.people.all().map((person) => person.principal);
   const found = all.filter((one) => shownId(ports.digest, one.key) === as || shownWho(one) === as);
   if (found.length > 1)
     throw new ConsoleRefusal(400, 'ambiguous_person', `${found.length} people are called this: use the id of one`);
   if (found[0] === undefined)
-    throw new ConsoleRefusal(404, 'unknown_person', 'No request of this person came since the gateway started');
+    throw new ConsoleRefusal(404, 'unknown_person', 'No request of this person has come since the gateway started');
   return found[0];
 }

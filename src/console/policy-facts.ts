@@ -1,4 +1,4 @@
-/** The rules with how often they decided, and what they would decide about a request that is only thought of. */
+/** The rules with how often they decided, and what they would decide about a hypothetical request. */
 import { type QuestionFault, questionOf, questionShape } from '../config/policy-cases.ts';
 import { explainRate, explainRule } from '../policy/explain.ts';
 import { located } from '../policy/located.ts';
@@ -31,7 +31,7 @@ function withoutId(sentence: string, id: string): string {
   return sentence.startsWith(`${id}: `) ? sentence.slice(id.length + 2) : sentence;
 }
 
-/** `as` names somebody who came; `principal` describes anybody, as in the cases of `bascule policy test`. */
+/** `as` names a principal that has sent a request; `principal` describes one, as in the cases of `bascule policy test`. */
 export function tryDecision(ports: ConsolePorts, body: unknown, operator: Operator): object {
   const { config, authorizer } = ports.currentGeneration.now;
   const { as, ...draft } = isObject(body) ? body : {};

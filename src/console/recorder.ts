@@ -1,6 +1,6 @@
 /**
- * Watches the gateway for the console and the commands: the last calls, their history by minute, the rules that
- * decided, and the principals that came. Everything is bounded, and nothing is kept on disk.
+ * Watches the gateway for the console: the last calls, their history by minute, the rules that decided, and the
+ * principals that sent requests. Everything is bounded, and nothing is kept on disk.
  */
 import type { BackendConfig } from '../config/config.ts';
 import type { CallOutcome } from '../exchange/call.ts';
@@ -14,7 +14,7 @@ import { member, valueAt } from '../wire/values.ts';
 import { BackendTimes } from './backend-times.ts';
 import { CallRing } from './call-ring.ts';
 import { History } from './history.ts';
-import { bodiesOf, isFailed, MessageFacts, outcomeOf, rulingOf } from './message-facts.ts';
+import { bodiesOf, isFailed, messageFacts, outcomeOf, rulingOf } from './message-facts.ts';
 import type { BackendTiming } from './recorded-call.ts';
 import { RuleHits } from './rule-hits.ts';
 import { SeenPeople } from './seen-people.ts';
@@ -23,7 +23,7 @@ export interface ConsoleRecorderOptions {
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
-  /** Recording costs some microseconds of every call, so it is for those who configure a console. */
+  /** Off without a console in the config: recording costs some microseconds of every call. */
   readonly isOn: boolean;
   /** How many calls are kept. */
   readonly calls: number;
@@ -63,7 +63,6 @@ export class ConsoleRecorder implements Watcher {
   readonly people: SeenPeople;
   readonly times: BackendTimes;
   readonly #options: ConsoleRecorderOptions;
-  readonly #facts = new MessageFacts();
   readonly #endpoints = new Map<string, Traffic>();
   readonly #backends = new Map<string, Traffic>();
   /**
@@ -176,7 +175,7 @@ export class ConsoleRecorder implements Watcher {
     const ruling = rulingOf(context, ending.failure);
     const isDenied = outcome === 'denied';
     if (ruling !== undefined) this.rules.count(ruling, isDenied);
-    const facts = this.#facts.of(context);
+    const facts = messageFacts(context);
     this.people.saw(context.principal, facts);
     this.recent.add({
       facts,

@@ -8,12 +8,12 @@ import { compileWho } from '../policy/who.ts';
 /** Of the person at this machine, who could change the config as well. */
 export const everyRight: ReadonlySet<ConsoleRight> = new Set(consoleRights);
 
-/** Where nobody can sign in, the console belongs to the person at this machine. */
+/** Without identity there is no sign-in: the console is for the person at this machine. */
 export function isPersonalConsole({ identity, authServer }: Config): boolean {
   return !hasIdentity(identity, authServer !== undefined);
 }
 
-/** Nobody can do anything without the right to view. */
+/** Without the right to view, a principal has no other right. */
 export function rightsOf({ operators, policy }: Config, principal: Principal): ReadonlySet<ConsoleRight> {
   const has = (right: ConsoleRight): boolean => {
     const who = operators[right];

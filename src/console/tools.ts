@@ -21,7 +21,7 @@ import { shownWho } from './message-facts.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
 const row = methodRow('tools/list') as MethodRow;
-/** For lists that all principals share: nobody's credentials are used to read them. */
+/** Reads lists that all principals share, without the credentials of a caller. */
 const onlooker: Principal = { ...localPrincipal(new Set()), key: 'console' };
 const client = {
   revision: newest(revisions, 'modern') as Revision,
@@ -77,8 +77,8 @@ export async function tools(
 }
 
 /**
- * A backend with an account for each person is asked only on behalf of the operator: their credentials are not used
- * for the curiosity of somebody else.
+ * A backend with an account for each person is asked only for the operator's own list: an operator cannot use the
+ * credentials of another person.
  */
 async function read(
   ports: ConsolePorts,

@@ -19,8 +19,8 @@ import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 const TRY_MS = 60_000;
 /** Messages before the response that are shown. */
 const MESSAGES = 50;
-/** Of a response: a person reads no more. */
-const SHOWN = 64 * 1024;
+/** Of a response: a page can show it, and `bascule call` can print it. Over the real endpoint it may be larger. */
+const SHOWN = 1024 * 1024;
 
 export async function tryCall(ports: ConsolePorts, body: unknown, operator: Operator): Promise<object> {
   const { endpoint: path, tool, arguments: args } = readBody(body);
@@ -149,9 +149,10 @@ function settled(settlement: Settlement): TriedAnswer {
 }
 
 function responseOf(bytes: Uint8Array): TriedAnswer {
-  if (bytes.byteLength > SHOWN) return { outcome: 'result', message: `${bytes.byteLength} bytes: too many to show` };
+  if (bytes.byteLength > SHOWN)
+    return { outcome: 'too-large', message: `The response has ${bytes.byteLength} bytes: at most ${SHOWN} are shown` };
   const response: unknown = JSON.parse(Buffer.from(bytes).toString());
-  if (!isObject(response)) return { outcome: 'error', message: 'The response is no object' };
+  if (!isObject(response)) return { outcome: 'error', message: 'The response is not a JSON object' };
   return 'error' in response
     ? { outcome: 'error', error: response.error }
     : { outcome: 'result', result: response.result };

@@ -23,7 +23,10 @@ export async function showStatus({ ask, say, isJson }: AskCommand): Promise<numb
   for (const { path, backends, access } of rows(facts.endpoints))
     say(`  ${text(path)}  ${(Array.isArray(backends) ? backends : []).map(text).join(', ')}  (${text(access)})`);
   say('backends');
-  for (const backend of rows(facts.backends)) say(`  ${text(backend.name)}  ${stateOf(backend)}`);
+  for (const backend of rows(facts.backends)) {
+    say(`  ${text(backend.name)}  ${stateOf(backend)}`);
+    if (backend.cure !== undefined) say(`      ${text(backend.cure)}`);
+  }
   return 0;
 }
 

@@ -7,7 +7,7 @@ import type { CallRow, Calls } from './facts.ts';
 import { clock, count, milliseconds } from './format.ts';
 import { Badge, Choice, Era, Section, Table, Text, Trouble } from './parts.ts';
 
-/** Rows on the page: more would slow the browser, and nobody reads them. */
+/** Rows on the page: more would slow the browser. */
 const ROWS = 200;
 const EVERY_MS = 2_000;
 

@@ -151,7 +151,9 @@ function receivedText(head: HttpHead | undefined, response: IncomingMessage | un
 export function unreachable(error: unknown): PeerFault {
   const { message, cure } = failureOfError(error);
   const text = error instanceof Error ? error.message : String(error);
-  return { finding: 'unreachable', detail: `${message.replace(/^[^:]*: /, '')}: ${text}`, cure };
+  // The cures name settings of the config, which there is none of here.
+  const here = cure?.replaceAll('`url`', 'the URL');
+  return { finding: 'unreachable', detail: `${message.replace(/^[^:]*: /, '')}: ${text}`, cure: here };
 }
 
 function late(ms: number, hasHeaders: boolean): PeerFault {

@@ -43,7 +43,7 @@ export class StdioPeer implements Peer {
     } catch (error) {
       const failure = error instanceof Failure ? error : new Failure('internal_error', { cause: error });
       const cause = failure.cause instanceof Error ? failure.cause.message : failure.message;
-      return { finding: 'process_ended', detail: cause, cure: failure.cure };
+      return { finding: 'process_ended', detail: cause, cure: failure.cure?.replaceAll('`command`', 'the command') };
     }
   }
 

@@ -87,7 +87,7 @@ function cannotStart(cause: unknown, { command, cwd }: ChildCommand): Failure {
 
 function detail(code: string | undefined, command: string, text: string): string {
   if (code === 'ENOENT') {
-    return command.includes('/') ? `there is no file ${command}` : `\`${command}\` is not on the PATH of the gateway`;
+    return command.includes('/') ? `there is no file ${command}` : `\`${command}\` is not on the PATH`;
   }
   if (code === 'EACCES' || code === 'EPERM') return `${command}: ${code}`;
   return text;

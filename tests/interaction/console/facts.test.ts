@@ -58,7 +58,7 @@ describe('the calls', () => {
       { name: 'read', outcome: 'tool-error', reason: undefined, rules: ['all'] },
       { name: 'read', outcome: 'ok', reason: undefined, rules: ['all'] },
     ]);
-    expect(calls[4]).toMatchObject({ who: 'local', client: 'raw 1', revision: '2026-07-28', backend: 'files' });
+    expect(calls[4]).toMatchObject({ who: 'local', client: 'raw/1', revision: '2026-07-28', backend: 'files' });
     const filtered = await ask(gateway, '/calls', { outcome: 'denied,tool-error', backend: 'files' });
     expect(filtered.calls.map(({ outcome }: Json) => outcome)).toEqual(['denied', 'tool-error']);
     const later = await ask(gateway, '/calls', { after: String(calls[1].id) });
@@ -99,7 +99,7 @@ describe('the tools', () => {
     expect((await attempt('delete')).body).toMatchObject({ outcome: 'error', reason: 'policy_denied' });
     expect((await attempt('other')).body).toMatchObject({ outcome: 'error', error: { code: -32000 } });
     const { calls } = await ask(gateway, '/calls');
-    expect(calls.map(({ outcome, client }: Json) => ({ outcome, client: client.split(' ')[0] }))).toEqual(
+    expect(calls.map(({ outcome, client }: Json) => ({ outcome, client: client.split('/')[0] }))).toEqual(
       ['error', 'denied', 'ok'].map((outcome) => ({ outcome, client: 'bascule-console' })),
     );
   });
