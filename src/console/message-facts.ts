@@ -1,5 +1,5 @@
 /** What is recorded of a message: its name, its sender and its outcome, taken from the request context. */
-import { Failure } from '../errors/failure.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { MessageEnding } from '../exchange/observer.ts';
 import type { Principal } from '../identity/principal.ts';
 import { recordArguments, usualSecrets } from '../observe/audit-redact.ts';
@@ -73,9 +73,7 @@ export function rulingOf(
 ): Pick<Ruling, 'rules' | 'wouldDeny'> | undefined {
   if (!(failure instanceof Denied))
     return (authorization as RequestContext['authorization'] | undefined)?.permit.ruling;
-  const told = failure.cause instanceof Failure ? failure.cause : failure;
-  const rules = told.data?.rules;
-  return Array.isArray(rules) ? { rules } : undefined;
+  return failure.rules && { rules: failure.rules };
 }
 
 const redacted = recordArguments({ of: ['*'], redact: usualSecrets, maxBytes: BODY_BYTES });

@@ -10,7 +10,7 @@ import type { Backend } from '../exchange/upstream-session.ts';
 import type { Watcher } from '../observe/watchers.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import type { Request } from '../wire/message.ts';
-import { member, valueAt } from '../wire/values.ts';
+import { isToolError, member, valueAt } from '../wire/values.ts';
 import { BackendTimes } from './backend-times.ts';
 import { CallRing } from './call-ring.ts';
 import { History } from './history.ts';
@@ -52,7 +52,6 @@ const HISTORIES = 200;
 const TIMINGS = 32;
 /** Messages at backends whose timings are known at a time. */
 const SENT = 4_096;
-const TRUE = 0x74;
 
 export class ConsoleRecorder implements Watcher {
   readonly recent: CallRing;
@@ -155,10 +154,8 @@ export class ConsoleRecorder implements Watcher {
       const value = code && valueAt(outcome.message.bytes, code);
       if (typeof value === 'number') timing.code = value;
     }
-    if (outcome?.kind === 'result' && request.row.method === 'tools/call') {
-      const isError = member(outcome.message.result, 'isError');
-      sent.isToolError = isError !== undefined && outcome.message.bytes[isError.start] === TRUE;
-    }
+    if (outcome?.kind === 'result' && request.row.method === 'tools/call')
+      sent.isToolError = isToolError(outcome.message);
   }
 
   #record(context: RequestContext, ending: MessageEnding, traffic: Traffic | undefined): void {

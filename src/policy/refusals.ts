@@ -10,13 +10,19 @@ import type { RateExceeded } from './rates.ts';
 import type { Denial } from './ruling.ts';
 
 /** A denial. It applies to every member of a batch, and ends a pending call. */
-export class Denied extends Failure {}
+export class Denied extends Failure {
+  /** The rules that denied it. Where the client is not told of the denial, the cause has them. */
+  get rules(): readonly string[] | undefined {
+    const { data } = this.cause instanceof Failure ? this.cause : this;
+    return Array.isArray(data?.rules) ? data.rules : undefined;
+  }
+}
 
 interface DeniedRequest extends Pick<AuthorizationRequest, 'row' | 'thing' | 'message' | 'revision'> {
   readonly endpoint: Pick<Endpoint, 'denials'>;
 }
 
-/** Where the client is not told of the denial, its cause still has the rules, for those who observe requests. */
+/** Where the client is not told of the denial, its cause still has the rules, for observers. */
 export function denied(denial: Denial, refused: DeniedRequest): Denied {
   const { endpoint, row, thing, revision } = refused;
   const data = { rules: denial.rules };

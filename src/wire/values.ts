@@ -139,6 +139,15 @@ export function asksForInput({ bytes, result }: ResultResponse): boolean {
   return textMember(bytes, result, 'resultType') === 'input_required';
 }
 
+/** The first letter of `true`. */
+const T = 0x74;
+
+/** The tool itself reported that it failed: `isError`. */
+export function isToolError({ bytes, result }: ResultResponse): boolean {
+  const flag = member(result, 'isError');
+  return flag !== undefined && bytes[flag.start] === T;
+}
+
 /** A string or an integer spelled `-?digits`: an id, a progress token or a subscription id. */
 export function idAt(bytes: Uint8Array, span: Span): Id | undefined {
   if (bytes[span.start] !== QUOTE) {

@@ -5,7 +5,7 @@
 import { failures, type Reason } from '../../errors/failure.ts';
 import type { ErrorResponse, ResultResponse } from '../../wire/message.ts';
 import type { Era } from '../../wire/revisions.ts';
-import { isInteger, member, textAt } from '../../wire/values.ts';
+import { isInteger, isToolError, member, textAt } from '../../wire/values.ts';
 import { OTHER } from './series.ts';
 
 export interface EndingLabels {
@@ -64,10 +64,6 @@ export function errorEnding({ bytes, error }: ErrorResponse): number {
   return byCode.get(Number(textAt(bytes, code))) ?? OTHER_CODE;
 }
 
-/** The first letter of `true`. */
-const T = 0x74;
-
-export function resultEnding({ bytes, result }: ResultResponse): number {
-  const flag = member(result, 'isError');
-  return flag !== undefined && bytes[flag.start] === T ? TOOL_ERROR : WELL;
+export function resultEnding(message: ResultResponse): number {
+  return isToolError(message) ? TOOL_ERROR : WELL;
 }

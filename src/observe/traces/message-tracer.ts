@@ -94,7 +94,7 @@ function factsOf(context: RequestContext, trace: MessageTrace, { outcome, failur
   const revision = session?.client.revision ?? context.client?.revision;
   const ruling = context.authorization?.permit.ruling;
   const decision = failure instanceof Denied ? 'deny' : context.authorization === undefined ? undefined : 'allow';
-  const rules = failure instanceof Denied ? rulesIn(failure) : ruling?.rules;
+  const rules = failure instanceof Denied ? failure.rules : ruling?.rules;
   const address = credentials === 'local' ? '' : generation.addresses.of(credentials);
   return {
     [attribute.endpoint]: endpoint.path,
@@ -109,11 +109,6 @@ function factsOf(context: RequestContext, trace: MessageTrace, { outcome, failur
     ...(decision !== undefined && { [attribute.decision]: decision }),
     ...(rules !== undefined && rules.length > 0 && { [attribute.rules]: rules.map((rule) => cut(rule)) }),
   };
-}
-
-function rulesIn({ data }: Denied): readonly string[] | undefined {
-  const rules = data?.rules;
-  return Array.isArray(rules) ? rules.map(String) : undefined;
 }
 
 /** The id opens the session, so it is a secret. A digest tells sessions apart as well. */

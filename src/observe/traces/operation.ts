@@ -4,7 +4,7 @@ import type { CallOutcome, ServerRequestReply } from '../../exchange/call.ts';
 import { concat } from '../../wire/compose.ts';
 import type { ErrorResponse, Notification, Request } from '../../wire/message.ts';
 import { membersAt } from '../../wire/skim.ts';
-import { isInteger, member, textAt, textMember } from '../../wire/values.ts';
+import { isInteger, isToolError, member, textAt, textMember } from '../../wire/values.ts';
 import { attribute, cut, LONGEST_NAME } from './names.ts';
 import type { SpanAttributes, SpanEnd } from './open-span.ts';
 
@@ -73,10 +73,7 @@ export function outcomeFault(outcome: CallOutcome | undefined, method: string): 
   if (outcome === undefined) return undefined;
   if (outcome.kind === 'failure') return failureFault(outcome.failure);
   if (outcome.kind === 'error') return errorFault(outcome.message);
-  if (method !== 'tools/call') return undefined;
-  const { bytes, result } = outcome.message;
-  const flag = member(result, 'isError');
-  return flag !== undefined && textAt(bytes, flag) === 'true' ? toolFault : undefined;
+  return method === 'tools/call' && isToolError(outcome.message) ? toolFault : undefined;
 }
 
 /** The same for a server request. */

@@ -103,9 +103,9 @@ describe('the attributes of a span', verifies('gateway:traces:spans'), () => {
     expect(JSON.stringify(collected.spans)).not.toContain(secret);
   });
 
-  it('have the rule that denied a request', async () => {
+  it.each(['error', 'http403', 'hide'])('have the rule that denied a request, with `denials: %s`', async (denials) => {
     const { url, spans } = await serving(
-      {},
+      { denials },
       { policy: { rules: [{ id: 'no-calls', effect: 'deny', what: ['call'] }] } },
     );
     await send(url, call('fine'));
