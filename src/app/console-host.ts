@@ -12,6 +12,7 @@ import type { Clock } from '../exchange/clock.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import { paths } from '../oauth/server/paths.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { RefusalLog } from '../observe/refusals.ts';
 import type { Watcher } from '../observe/watchers.ts';
 import { type Mounted, mount } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
@@ -22,6 +23,7 @@ export interface ConsoleOptions {
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
   readonly warn: Warn;
+  readonly refusals: RefusalLog;
   readonly authority: AuthServerHost;
 }
 
@@ -80,7 +82,7 @@ export class ConsoleHost {
       import('../console/listener.ts'),
     ]);
     const ports = this.#connected;
-    const { warn, authority, timeOfDay } = this.#options;
+    const { warn, refusals, authority, timeOfDay } = this.#options;
     const [base = listening] = basesOf(identity, listening);
     if (settings.listen !== undefined) {
       const origins = new Origins({ ...listen, host: settings.listen.host });
@@ -96,6 +98,7 @@ export class ConsoleHost {
       currentGeneration: ports.currentGeneration,
       now: timeOfDay,
       publicUrl: this.#url,
+      refused: (failure, address) => refusals.tell({ failure, address, path: '/console' }),
       userOf: (cookies) => authority.userOf(cookies),
     });
     this.#operators = operators;

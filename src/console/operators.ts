@@ -20,6 +20,8 @@ export interface OperatorPorts {
   readonly now: () => number;
   /** Scheme, host and port by which browsers know the console. */
   readonly publicUrl: string;
+  /** Logs that a key or token was not accepted. */
+  refused(failure: Failure, address: string): void;
   /** The user of the bundled authorization server. */
   userOf(cookies: string | undefined): Promise<Principal | undefined>;
 }
@@ -75,6 +77,7 @@ export class Operators {
     if (authorization !== undefined) {
       const credentials = presented(authorization);
       const principal = await authenticator.anywhere(credentials);
+      if (principal instanceof Failure) this.#ports.refused(principal, request.remoteAddress ?? '');
       if (principal === undefined || principal instanceof Failure) return undefined;
       return { principal, credentials, rights: rightsOf(config, principal), byCookie: false };
     }
@@ -97,8 +100,11 @@ export class Operators {
     this.#attempts.count(address);
     const credentials = presented(`Bearer ${secret}`);
     const principal = await this.#ports.currentGeneration.now.authenticator.anywhere(credentials);
-    if (principal === undefined || principal instanceof Failure)
-      return { failure: principal ?? new Failure('credentials_missing') };
+    if (principal === undefined || principal instanceof Failure) {
+      const failure = principal ?? new Failure('credentials_missing');
+      this.#ports.refused(failure, address);
+      return { failure };
+    }
     this.#attempts.giveBack(address);
     return { cookie: this.#open(principal, credentials) };
   }

@@ -212,6 +212,10 @@ describe('sign-in', () => {
       expect(late.status).toBe(429);
       expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
       expect(late.headers['set-cookie']).toBeUndefined();
+      // The first is logged at once, the others together, and the key is in neither.
+      const refusals = gateway.log.filter(({ text }) => text.startsWith('request refused'));
+      expect(refusals).toMatchObject([{ level: 'warn', facts: { address: '127.0.0.1', path: '/console' } }]);
+      expect(JSON.stringify(gateway.log)).not.toContain('bsk_wrong');
     },
   );
 
