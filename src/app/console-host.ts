@@ -104,7 +104,8 @@ export class ConsoleHost {
     this.#operators = operators;
     const isSameAddress = this.#listener === undefined && authServer !== undefined;
     const signInUrl = isSameAddress ? `${paths.signIn}?return=${encodeURIComponent('/console')}` : undefined;
-    this.#mounted = mount(consolePages({ ports, operators, signInUrl }), (error) => {
+    const signOutUrl = isSameAddress ? paths.signOut : undefined;
+    this.#mounted = mount(consolePages({ ports, operators, signInUrl, signOutUrl }), (error) => {
       // Only the name: the message may contain what the browser sent.
       warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
     });

@@ -23,9 +23,11 @@ export interface ConsolePagesOptions {
   readonly operators: Operators;
   /** The sign-in page of the bundled authorization server. */
   readonly signInUrl: string | undefined;
+  /** Where people end the session that they have there. */
+  readonly signOutUrl: string | undefined;
 }
 
-export function consolePages({ ports, operators, signInUrl }: ConsolePagesOptions): PageSet {
+export function consolePages({ ports, operators, signInUrl, signOutUrl }: ConsolePagesOptions): PageSet {
   const ways = { signInUrl, action: paths.signIn };
 
   const page = async (request: PageRequest): Promise<PageResponse> => {
@@ -55,10 +57,14 @@ export function consolePages({ ports, operators, signInUrl }: ConsolePagesOption
     return json(200, { entered: true }, { 'set-cookie': cookie });
   };
 
-  const signOut = async (request: PageRequest): Promise<PageResponse> =>
-    isOwnOrigin(request)
-      ? seeOther(consolePath, { 'set-cookie': operators.signOut(request.headers.cookie) })
-      : json(403, refused('origin_not_allowed', 'The request came from another page'));
+  const signOut = async (request: PageRequest): Promise<PageResponse> => {
+    if (!isOwnOrigin(request)) return json(403, refused('origin_not_allowed', 'The request came from another page'));
+    // A password opens a session of the authorization server, which is ended there.
+    const operator = await operators.of(request);
+    const isByPassword = operator !== undefined && operator.credentials === undefined;
+    const next = isByPassword && signOutUrl !== undefined ? signOutUrl : consolePath;
+    return seeOther(next, { 'set-cookie': operators.signOut(request.headers.cookie) });
+  };
 
   const api = async (request: PageRequest): Promise<PageResponse> => {
     const operator = await operators.of(request);

@@ -31,7 +31,7 @@ function withoutId(sentence: string, id: string): string {
   return sentence.startsWith(`${id}: `) ? sentence.slice(id.length + 2) : sentence;
 }
 
-/** `as` names a principal that has sent a request; `principal` describes one, as in the cases of `bascule policy test`. */
+/** `as` names a principal that has sent a request; `principal` describes one, as in cases of `bascule policy test`. */
 export function tryDecision(ports: ConsolePorts, body: unknown, operator: Operator): object {
   const { config, authorizer } = ports.currentGeneration.now;
   const { as, ...draft } = isObject(body) ? body : {};
