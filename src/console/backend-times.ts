@@ -1,4 +1,4 @@
-/** Since when each backend is in its state, and what last told so. */
+/** Since when each backend is in its state. */
 import type { Backend } from '../exchange/upstream-session.ts';
 
 /** In milliseconds since 1970. */
