@@ -27,7 +27,7 @@ export interface ConsoleOptions {
   readonly authority: AuthServerHost;
 }
 
-type GatewayParts = Omit<ConsolePorts, 'recorder' | 'clock' | 'timeOfDay' | 'startedAt' | 'digest'>;
+type GatewayParts = Omit<ConsolePorts, 'recorder' | 'clock' | 'timeOfDay' | 'startedAt' | 'digest' | 'warn'>;
 
 export class ConsoleHost {
   readonly recorder: ConsoleRecorder;
@@ -68,8 +68,9 @@ export class ConsoleHost {
 
   /** Called once the gateway is made. */
   connect(parts: GatewayParts): void {
-    const { clock, timeOfDay } = this.#options;
-    this.#ports = { ...parts, clock, timeOfDay, recorder: this.recorder, startedAt: this.#startedAt, digest };
+    const { clock, timeOfDay, warn } = this.#options;
+    const { recorder } = this;
+    this.#ports = { ...parts, clock, timeOfDay, warn, recorder, startedAt: this.#startedAt, digest };
   }
 
   /** Called once the address that we listen on is known. Loads the pages, where the config has a console. */

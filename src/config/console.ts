@@ -12,8 +12,7 @@ import { checkWho } from './policy.ts';
 import { whoShape } from './policy-shapes.ts';
 import * as shape from './shapes.ts';
 
-/** `approve` is reserved for approvals of calls. */
-export const consoleRights = ['view', 'revoke', 'try', 'approve'] as const;
+export const consoleRights = ['view', 'revoke', 'try'] as const;
 export type ConsoleRight = (typeof consoleRights)[number];
 
 /**

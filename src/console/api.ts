@@ -66,7 +66,12 @@ export const consoleRoutes: readonly ApiRoute[] = [
     right: 'view',
     answer: (ports, { body, operator }) => tryDecision(ports, body, operator),
   },
-  { method: 'POST', path: '/sessions/revoke', right: 'revoke', answer: (ports, { body }) => revoke(ports, body) },
+  {
+    method: 'POST',
+    path: '/sessions/revoke',
+    right: 'revoke',
+    answer: (ports, { body, operator }) => revoke(ports, body, operator),
+  },
   {
     method: 'POST',
     path: '/tools/try',

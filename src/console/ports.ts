@@ -5,6 +5,7 @@ import type { Gateway } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { BackendAccount } from '../oauth/client/accounts.ts';
+import type { Warn } from '../observe/ports.ts';
 import type { CurrentGeneration } from '../pipeline/generation.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
@@ -22,6 +23,8 @@ export interface ConsolePorts {
   readonly timeOfDay: () => number;
   readonly startedAt: number;
   readonly digest: (text: string) => string;
+  /** Acts of operators are logged. */
+  readonly warn: Warn;
   /** The accounts that the principal has at backends. Never rejects. */
   accountsOf(principal: Principal): Promise<readonly BackendAccount[]>;
 }

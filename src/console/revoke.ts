@@ -2,10 +2,12 @@
 import { Failure } from '../errors/failure.ts';
 import type { Session } from '../session/session.ts';
 import { isObject } from '../wire/values.ts';
+import { shownWho } from './message-facts.ts';
 import { shownId } from './people.ts';
-import { type ConsolePorts, ConsoleRefusal } from './ports.ts';
+import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
-export function revoke({ sessions, digest }: ConsolePorts, body: unknown): object {
+export function revoke(ports: ConsolePorts, body: unknown, { principal }: Operator): object {
+  const { sessions, digest, warn } = ports;
   const { session, person } = isObject(body) ? body : {};
   const isMeant = (one: Session) =>
     typeof session === 'string' ? shownId(digest, one.id) === session : shownId(digest, one.principal.key) === person;
@@ -15,6 +17,10 @@ export function revoke({ sessions, digest }: ConsolePorts, body: unknown): objec
   if (typeof session === 'string' && meant.length === 0)
     throw new ConsoleRefusal(404, 'unknown_session', 'There is no such session: it may have ended');
   const failure = new Failure('session_ended', { message: 'An operator has ended the session' });
-  for (const one of meant) sessions.end(one, failure);
+  for (const one of meant) {
+    sessions.end(one, failure);
+    const endpoint = one.endpoint.path;
+    warn('an operator has ended a session', { operator: shownWho(principal), of: shownWho(one.principal), endpoint });
+  }
   return { ended: meant.length };
 }

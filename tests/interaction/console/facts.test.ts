@@ -126,6 +126,7 @@ describe('people and sessions', () => {
         status: 200,
         body: { ended: 1 },
       });
+      expect(gateway.log.map(({ text }) => text)).toContain('an operator has ended a session');
       expect((await client.post({ jsonrpc: '2.0', id: 3, method: 'tools/list' })).status).toBe(404);
       expect(await act(gateway, '/sessions/revoke', { session: session.id })).toMatchObject({ status: 404 });
     },
