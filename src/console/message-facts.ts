@@ -2,7 +2,7 @@
 import type { Failure } from '../errors/failure.ts';
 import type { MessageEnding } from '../exchange/observer.ts';
 import type { Principal } from '../identity/principal.ts';
-import { recordArguments, usualSecrets } from '../observe/audit-redact.ts';
+import { recordArguments, STARS, usualSecrets } from '../observe/audit-redact.ts';
 import { masked } from '../observe/cause.ts';
 import { clientName } from '../observe/client-names.ts';
 import type { RequestContext } from '../pipeline/context.ts';
@@ -16,6 +16,8 @@ import type { RecordedBodies, RecordedFacts, RecordedOutcome } from './recorded-
 const NAME_LENGTH = 200;
 /** Of one body: a person reads no more. */
 const BODY_BYTES = 16 * 1024;
+/** Longer ones are not even parsed: redacting a megabyte would stop everything else for a second. */
+const READ_BYTES = 4 * BODY_BYTES;
 
 export function messageFacts(context: RequestContext): RecordedFacts {
   // Stages that the message did not reach have left nothing.
@@ -81,15 +83,18 @@ const redacted = recordArguments({ of: ['*'], redact: usualSecrets, maxBytes: BO
 /** Redacted before they are kept: what is stored has no secret that goes by a common name. */
 export function bodiesOf({ message }: RequestContext, { response, failure }: MessageEnding): RecordedBodies {
   const params = message.kind === 'request' ? message.params : undefined;
+  const bytes = response && inOnePiece(response);
   return {
-    request: params && shownBody(() => valueAt(message.bytes, params)),
-    response: response
-      ? shownBody(() => JSON.parse(Buffer.from(inOnePiece(response)).toString()))
-      : failure && shownBody(() => ({ error: failure.message, reason: failure.reason, data: failure.data })),
+    request: params && shownBody(params.end - params.start, () => valueAt(message.bytes, params)),
+    response: bytes
+      ? shownBody(bytes.byteLength, () => JSON.parse(Buffer.from(bytes).toString()))
+      : failure && shownBody(0, () => ({ error: failure.message, reason: failure.reason, data: failure.data })),
   };
 }
 
-function shownBody(value: () => unknown): string | undefined {
+/** `size`: in bytes, before it is parsed. */
+function shownBody(size: number, value: () => unknown): string | undefined {
+  if (size > READ_BYTES) return JSON.stringify({ [STARS]: `${size} bytes` }, undefined, 1);
   try {
     const shown = redacted('*', value);
     return JSON.stringify(shown, (_key, text) => (typeof text === 'string' ? masked(text) : text), 1);

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/app/clock.ts';
 import { CallRing } from '../../src/console/call-ring.ts';
 import { calls } from '../../src/console/calls.ts';
 import { HISTORY_MINUTES, History, MINUTE_MS } from '../../src/console/history.ts';
+import { bodiesOf } from '../../src/console/message-facts.ts';
 import type { ConsolePorts } from '../../src/console/ports.ts';
 import type { RecordedCall } from '../../src/console/recorded-call.ts';
 import { ConsoleRecorder } from '../../src/console/recorder.ts';
@@ -124,4 +125,10 @@ describe('the history', () => {
     expect(history.rate(noon + 1.5 * MINUTE_MS)).toBe(1);
     expect(history.rate(noon + 2 * MINUTE_MS)).toBe(0);
   });
+});
+
+it('a long body is not read, only its size is told', verifies('gateway:console:bodies', 'gateway:console:cost'), () => {
+  const response = Buffer.from(`{"password":"hunter2","a":[${'[],'.repeat(100_000)}[]]}`);
+  const { response: kept } = bodiesOf(context('read'), { outcome: 'result', response });
+  expect(JSON.parse(kept ?? '')).toEqual({ '***': `${response.byteLength} bytes` });
 });
