@@ -21,6 +21,8 @@ const TRY_MS = 60_000;
 const MESSAGES = 50;
 /** Of a response: a page can show it, and `bascule call` can print it. Over the real endpoint it may be larger. */
 const SHOWN = 1024 * 1024;
+/** Of each message before it. */
+const MESSAGE_BYTES = 64 * 1024;
 
 export async function tryCall(ports: ConsolePorts, body: unknown, operator: Operator): Promise<object> {
   const { endpoint: path, tool, arguments: args } = readBody(body);
@@ -131,7 +133,7 @@ class TriedReply implements Reply {
       {
         carries: true,
         send: (message) => {
-          if (this.messages.length < MESSAGES) this.messages.push(JSON.parse(Buffer.from(message).toString()));
+          if (this.messages.length < MESSAGES) this.messages.push(messageOf(message));
         },
         settle: (settlement) => this.#settle(settled(settlement)),
         pause: () => undefined,
@@ -141,6 +143,11 @@ class TriedReply implements Reply {
       },
     ];
   }
+}
+
+function messageOf(bytes: Uint8Array): unknown {
+  if (bytes.byteLength > MESSAGE_BYTES) return `${bytes.byteLength} bytes: too many to show`;
+  return JSON.parse(Buffer.from(bytes).toString());
 }
 
 function settled(settlement: Settlement): TriedAnswer {
