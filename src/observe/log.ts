@@ -123,8 +123,9 @@ export function textLine(now: () => Date): LineFormat {
 }
 
 function shown(value: unknown): string {
-  if (typeof value === 'string') return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value) ?? String(value);
+  if (typeof value === 'string' && /^[\w./:@+-]+$/.test(value)) return value;
+  // JSON escapes only the first 32 control characters.
+  return printable(JSON.stringify(value) ?? String(value));
 }
 
 /**

@@ -18,6 +18,9 @@ test.each([
 
 test('a line of text sends no commands to a terminal', () => {
   expect(text('info', {}, 'a\u001b[2Jb')).toBe('03:04:05 info  a\ufffd[2Jb\n');
+  expect(text('info', { name: 'a\u009b2Jb', all: ['\u0085'] }, 'request')).toBe(
+    '03:04:05 info  request  name="a\ufffd2Jb"  all=["\ufffd"]\n',
+  );
 });
 
 test.each(['debug', 'info', 'warn', 'error'] as const)(
