@@ -1,6 +1,7 @@
 /** The text that a person sees when the gateway starts. */
 
 import type { Config, EndpointConfig } from '../config/config.ts';
+import { printable } from '../config/problems.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
 import { explained } from '../observe/cause.ts';
@@ -79,7 +80,9 @@ export function backendLine(name: string, state: BackendState): string {
   if (state.state === 'down') return `  ${name}  down: ${explained(state.failure)}`;
   const { eras, revision, serverInfo } = state.discovery;
   const who =
-    typeof serverInfo?.name === 'string' ? ` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd() : '';
+    typeof serverInfo?.name === 'string'
+      ? printable(` ${serverInfo.name} ${String(serverInfo.version ?? '')}`.trimEnd())
+      : '';
   return `  ${name}  ready: ${eras.join(' and ')}, ${revision},${who}`.replace(/,$/, '');
 }
 

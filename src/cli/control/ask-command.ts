@@ -96,12 +96,10 @@ async function mainEndpoint(ask: Ask): Promise<string> {
 /** What the tool says, in the order in which it says it. Everything but text is shown as JSON. */
 function resultText(result: AnswerFacts): string {
   const { content } = result;
-  if (!Array.isArray(content) || content.length === 0) return JSON.stringify(result, null, 2);
+  if (!Array.isArray(content) || content.length === 0) return shownJson(result);
   return content
     .map((item: unknown) =>
-      isObject(item) && item.type === 'text' && typeof item.text === 'string'
-        ? item.text.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd')
-        : JSON.stringify(item, null, 2),
+      isObject(item) && item.type === 'text' && typeof item.text === 'string' ? shownLines(item.text) : shownJson(item),
     )
     .join('\n');
 }
@@ -118,8 +116,19 @@ function stateOf({ state, message, cause, eras, revision, server }: AnswerFacts)
 }
 
 function asJson(say: (line: string) => void, facts: AnswerFacts): number {
-  say(JSON.stringify(facts, null, 2));
+  say(shownJson(facts));
   return 0;
+}
+
+/** JSON escapes only the first 32 control characters. Scripts read the same value. */
+function shownJson(value: unknown): string {
+  const escaped = (found: string) => `\\u00${found.charCodeAt(0).toString(16)}`;
+  return JSON.stringify(value, null, 2).replaceAll(/[\u007f-\u009f]/g, escaped);
+}
+
+/** Control characters could command a terminal. */
+function shownLines(value: string): string {
+  return value.replaceAll(/[^\P{Cc}\n\t]/gu, '\ufffd');
 }
 
 function rows(value: unknown): AnswerFacts[] {

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { printable } from '../../config/problems.ts';
 import { httpAddress } from '../../config/shapes.ts';
 import { isObject } from '../../wire/values.ts';
 import { API } from './server.ts';
@@ -162,5 +163,6 @@ function answerOf(status: number, text: string): Readonly<Record<string, unknown
   if (!isObject(value)) throw new ControlError(`the answer is not an object (HTTP ${status})`);
   if (status === 200) return value;
   const { reason, message } = isObject(value.error) ? value.error : {};
-  throw new ControlError(`${String(message ?? `HTTP ${status}`)}${reason === undefined ? '' : ` (${String(reason)})`}`);
+  const told = `${String(message ?? `HTTP ${status}`)}${reason === undefined ? '' : ` (${String(reason)})`}`;
+  throw new ControlError(printable(told));
 }
