@@ -35,6 +35,7 @@ export function isListening(path: string): Promise<boolean> {
     };
     socket.setTimeout(CONNECT_MS, () => end(true));
     socket.on('connect', () => end(true));
-    socket.on('error', () => end(false));
+    // A full queue is that of a gateway that is busy: its socket must not be taken for a stale one.
+    socket.on('error', (error) => end('code' in error && error.code === 'EAGAIN'));
   });
 }
