@@ -1,4 +1,5 @@
 /** A client's file on disk: it is replaced in one step, with its rights, and a copy from before is kept beside it. */
+import { isUtf8 } from 'node:buffer';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { replaceFile } from '../../app/key-files.ts';
@@ -27,16 +28,15 @@ export class LinkedFile {
     this.path = real(named);
     this.#name = name;
     const stat = statSync(this.path, { throwIfNoEntry: false });
-    if (stat !== undefined && !stat.isFile()) throw new LinkError('it is not a file');
-    if ((stat?.size ?? 0) > MOST_BYTES) throw new LinkError('it is over 64 MiB, so it is not a settings file');
     this.#mode = stat === undefined ? NEW_MODE : stat.mode & 0o777;
-    this.text = stat === undefined ? undefined : orLinkError(() => readFileSync(this.path, 'utf8'));
+    this.text = textIn(this.path);
   }
 
   /** As it was before the entry was added. Undefined where no entry was added, or it was taken out again. */
   get before(): FileBefore | undefined {
     if (existsSync(this.#absent)) return { text: undefined };
-    return existsSync(this.#copy) ? { text: readFileSync(this.#copy, 'utf8') } : undefined;
+    const text = textIn(this.#copy);
+    return text === undefined ? undefined : { text };
   }
 
   /** Where the copy is, for people. */
@@ -78,6 +78,20 @@ export class LinkedFile {
   get #absent(): string {
     return `${this.path}.absent-before-${this.#name}`;
   }
+}
+
+/** Undefined where there is no file. */
+function textIn(path: string): string | undefined {
+  return orLinkError(() => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (!stat.isFile()) throw new LinkError('it is not a file');
+    if (stat.size > MOST_BYTES) throw new LinkError('it is over 64 MiB, so it is not a settings file');
+    const bytes = readFileSync(path);
+    // What cannot be decoded would be replaced, in the file and in its copy.
+    if (!isUtf8(bytes)) throw new LinkError('it is not in UTF-8: save it in UTF-8 first');
+    return bytes.toString('utf8');
+  });
 }
 
 /** A link within its own directory is followed. Elsewhere, the file belongs to what manages it. */
