@@ -40,6 +40,13 @@ describe('an entry in JSON', () => {
     expect(jsonFormat.remove(after, place)).toBe(before);
   });
 
+  it('is added beside a text of 20 MB', () => {
+    const before = `{"history":"${'x'.repeat(20_000_000)}"}`;
+    const after = jsonFormat.add(before, place, entry);
+    expect(after.startsWith(before.slice(0, -1))).toBe(true);
+    expect(after.length).toBeGreaterThan(before.length);
+  });
+
   it.each([
     '{}',
     '{ }',
