@@ -50,7 +50,7 @@ function validState(text: string | undefined): string | undefined {
 /** The specification's own limit. */
 const BAGGAGE_CHARACTERS = 8_192;
 const baggageMember =
-  /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*[ \t]*(?:;[\x20-\x2b\x2d-\x7e]*)?$/;
+  /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?:[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+[ \t]*)?(?:;[\x20-\x2b\x2d-\x7e]*)?$/;
 
 /** The members of baggage with these keys. Others do not pass: a backend need not be trusted with them. */
 export function listedBaggage(text: string | undefined, keys: ReadonlySet<string>): string | undefined {

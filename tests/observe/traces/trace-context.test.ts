@@ -46,6 +46,11 @@ it('baggage of any text keeps only listed keys, in characters that a header can 
   );
 });
 
+it('baggage with an empty value, with properties, and with white space is kept', () => {
+  const kept = listedBaggage('a=,a = 1 ;p=2,a=\t\t, a= x y,b=2', new Set(['a']));
+  expect(kept).toBe('a=,a = 1 ;p=2,a=');
+});
+
 describe('the sampler', () => {
   it.each([0, 0.01, 0.5, 1])('takes a share of %d of random trace ids', (ratio) => {
     const count = 20_000;
