@@ -37,6 +37,8 @@ const min = 60_000;
 const SESSION_MS = 12 * 60 * min;
 /** Some 1 KB each. The least recently used one makes room. */
 const SESSIONS = 1_000;
+/** Of one principal, so that no other's sessions make room for them: browsers that a person uses in a day. */
+const SESSIONS_EACH = 20;
 /** Long enough to copy the link from a terminal. */
 const LINK_MS = 10 * min;
 /** Keys are pasted, not typed: after ten misses the person does not have it. */
@@ -134,6 +136,9 @@ export class Operators {
 
   #open(principal: Principal, credentials: Credentials): string {
     const id = randomBytes(32).toString('base64url');
+    const own = [...this.#sessions.entries()].filter(([, session]) => session.principal.key === principal.key);
+    const [oldest] = own;
+    if (oldest !== undefined && own.length >= SESSIONS_EACH) this.#sessions.delete(oldest[0]);
     this.#sessions.set(id, { principal, credentials, until: this.#ports.now() + SESSION_MS });
     return this.#jar.set(cookieName, id, SESSION_MS);
   }
