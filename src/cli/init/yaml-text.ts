@@ -43,5 +43,6 @@ function backends(servers: readonly InitialServer[]): string {
 function backend({ name, remarks, settings }: InitialServer): string {
   const text = stringify({ [name]: settings }, { lineWidth: 0, defaultStringType: 'PLAIN' });
   const comments = remarks.map((remark) => `# ${remark.replaceAll(/[\p{Cc}]/gu, ' ')}\n`);
-  return `${[...comments, text].join('').replaceAll(/^(?=.)/gm, '  ')}`;
+  // Only line feeds end a line in YAML. With the flag `m`, other characters would, and a value with one would change.
+  return [...comments, text].join('').replaceAll(/(^|\n)(?=[^\n])/g, '$1  ');
 }
