@@ -26,6 +26,7 @@ it(
       now: () => 0,
       publicUrl: 'http://127.0.0.1:8809',
       userOf: async () => undefined,
+      refused: () => undefined,
     });
     const signIn = async (secret: string): Promise<string> => {
       const outcome = await operators.signIn(secret, '127.0.0.1');
