@@ -1,6 +1,6 @@
 /**
  * What it costs to observe: a gateway whose metrics are scraped, one that also logs every request, and one that does
- * neither. All of them record metrics: that cannot be turned off, and `npm run count:recording` measures it alone.
+ * neither. `npm run count:recording` measures recording alone.
  */
 import { freePort } from '../free-port.ts';
 import { missing, overHttpWith } from './bascule.ts';

@@ -44,7 +44,10 @@ export async function serve(
   const say = (text: string) => stdout.write(`${text}\n`);
   let greeted = false;
   const early: string[] = [];
-  const observing = new Observing(config.log, { log, counters, clock: systemClock, requestLine: log.frequent });
+  const observing = new Observing(config.log, {
+    ...{ log, counters, clock: systemClock, requestLine: log.frequent },
+    isMeasured: config.metrics !== undefined,
+  });
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
     ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: true },
