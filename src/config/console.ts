@@ -16,7 +16,7 @@ export const consoleRights = ['view', 'revoke', 'try'] as const;
 export type ConsoleRight = (typeof consoleRights)[number];
 
 /**
- * Who has each right. Absent: nobody has it. Where nothing is authenticated, the person at this machine has all of
+ * Who has each right. Absent: none has it. Where nothing is authenticated, the person at this machine has all of
  * them.
  */
 export type ConsoleRights = Readonly<Partial<Record<ConsoleRight, Who>>>;
@@ -71,7 +71,7 @@ export function readConsole(document: ConfigDocument, variables: Variables, worl
   return { settings: { record, ...(listen && { listen }) }, rights };
 }
 
-/** With identity, nobody is let in by omission. Without it, only the person at this machine is. */
+/** With identity, a missing `who` is an error. Without it, only the person at this machine is. */
 export function checkConsole(
   document: ConfigDocument,
   reading: ConsoleReading | undefined,
