@@ -15,11 +15,11 @@ export interface Options {
   readonly assert: boolean;
 }
 
-const full = { rounds: 20, share: 1, sessions: 3000, starts: 7 };
+const full = { rounds: 16, share: 1, sessions: 3000, starts: 7 };
 const quick = { rounds: 4, share: 0.25, sessions: 150, starts: 1 };
 
 export const usage = `npm run bench -- [options]
-  --quick                  one minute instead of eight, and rougher figures
+  --quick                  two minutes instead of fifteen, and rougher figures
   --only <workload,...>    only these: see below
   --contestants <name,...> only these, and the floors
   --profile <contestant>   run it with --cpu-prof; the profiles are left in bench/results/profiles
