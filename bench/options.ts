@@ -15,7 +15,7 @@ export interface Options {
   readonly assert: boolean;
 }
 
-const full = { rounds: 16, share: 1, sessions: 3000, starts: 7 };
+const full = { rounds: 30, share: 1, sessions: 3000, starts: 7 };
 const quick = { rounds: 4, share: 0.25, sessions: 150, starts: 1 };
 
 export const usage = `npm run bench -- [options]

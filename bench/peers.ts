@@ -129,7 +129,7 @@ async function runGroup(
       );
     }
     say(`${workload.id} ...`);
-    return await takeTurns(workload, entrants, options, lost);
+    return await takeTurns(workload, entrants, options, { lost });
   } finally {
     await Promise.all(entrants.map(({ running }) => running.stop()));
   }

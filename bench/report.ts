@@ -6,11 +6,10 @@ import { judge } from './targets.ts';
 import type { OpeningRow } from './workloads/opening.ts';
 
 function callTable({ title, connections, foreignCores, floor, rows, workload }: CallResult): string {
-  const least = rows.find(({ contestant }) => contestant === floor)?.gatewayCpu.median;
-  const cells = ({ contestant, ratio, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
+  const cells = ({ contestant, ratio, more, gatewayCpu, backendCpu, callsPerSecond, p50, p99 }: CallRow) => [
     contestant,
     ratio === undefined ? '' : range(ratio, 2),
-    least === undefined || contestant === floor ? '' : micros(gatewayCpu.median - least),
+    more === undefined || contestant === floor ? '' : micros(more.median),
     micros(gatewayCpu.median),
     contestant === 'direct' ? '' : micros(backendCpu.median),
     grouped(callsPerSecond),
@@ -94,7 +93,7 @@ export function targetTable(results: Results): string | undefined {
 function preface({ node, cores, date, rounds, profiled, absent }: Results): string {
   const lines = [
     '# Benchmarks',
-    `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores. After a warm-up, contestants take turns in ${rounds} rounds of a fixed number of calls. Figures are medians over the rounds; ratios are ratios of medians, with the least and the most of a round in brackets. Read the ratios: the absolute figures move with the machine.`,
+    `Written by \`npm run bench\` on ${date.slice(0, 10)}: Node ${node}, ${cores} cores. After a warm-up, contestants take turns in ${rounds} rounds of a fixed number of calls, one half of them with processes that are started anew. Figures are medians over the rounds. A ratio, or a difference, is that of two rounds right after each other: their median, with the least and the most in brackets. Read the ratios: the absolute figures move with the machine, by a factor of two within seconds.`,
     '`direct` is the backend by itself. `pass-through` is the least that a gateway can do in Node: `node:http` in, `undici` out, bodies gathered, nothing parsed. `bare bridge` is the same in front of a stdio backend. `mcp-proxy` fronts stdio backends only. `from memory` is a bare `node:http` server that has the same bytes already. `single endpoint` is Bascule itself in front of one backend, `no identity`, `no rules` and `no traces` are Bascule without these. CPU is what the system counted for the gateway, all threads, and all processes that it started but the backends. Every answer was checked.',
   ];
   if (profiled !== undefined) lines.push(`**${profiled} ran under the profiler: its figures are too high.**`);

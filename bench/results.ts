@@ -8,11 +8,14 @@ export interface CallRow {
   readonly contestant: string;
   /** Microseconds of CPU per call. */
   readonly gatewayCpu: Spread;
+  readonly cpuByRound: readonly number[];
   readonly backendCpu: Spread;
   /** Of both together. */
   readonly treeCpu: Spread;
-  /** CPU against that of the group's floor. */
+  /** CPU against that of the group's floor in the same round. */
   readonly ratio?: Spread;
+  /** Microseconds of CPU more than the floor in the same round. */
+  readonly more?: Spread;
   readonly callsPerSecond: number;
   /** Milliseconds. */
   readonly p50: number;

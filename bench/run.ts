@@ -16,7 +16,7 @@ import { type CallWorkload, callWorkloads } from './workloads/calls.ts';
 import { measureIdle } from './workloads/idle.ts';
 import { measureOpening } from './workloads/opening.ts';
 import { measureStarts } from './workloads/startup.ts';
-import { type Entrant, takeTurns } from './workloads/turns.ts';
+import { type EarlierSamples, type Entrant, takeTurns } from './workloads/turns.ts';
 
 const groups: readonly Group[] = [
   ...(['http', 'stdio', 'lists', 'among', 'identity', 'policy', 'usual', 'observe', 'traces', 'edges'] as const),
@@ -36,21 +36,29 @@ async function runCalls(
   const results: CallResult[] = [];
   const targets: Target[] = [...new Set(workloads.map(({ target }) => target))];
   if (targets.length === 0) return results;
-  const entrants: Entrant[] = [];
-  try {
-    for (const contestant of present) {
-      const nodeArgs = nodeArgsFor(contestant, options.profile);
-      entrants.push({ contestant, running: await contestant.start({ targets, nodeArgs }) });
+  const earlier = new Map(workloads.map((workload) => [workload, new Map() as EarlierSamples]));
+  const sizes = { ...options, rounds: Math.ceil(options.rounds / STARTS) };
+  for (let start = 0; start < STARTS; start += 1) {
+    results.length = 0;
+    const entrants: Entrant[] = [];
+    try {
+      for (const contestant of present) {
+        const nodeArgs = nodeArgsFor(contestant, options.profile);
+        entrants.push({ contestant, running: await contestant.start({ targets, nodeArgs }) });
+      }
+      for (const workload of workloads) {
+        say(`${workload.id} ...`);
+        results.push(await takeTurns(workload, entrants, sizes, { earlier: earlier.get(workload) as EarlierSamples }));
+      }
+    } finally {
+      await Promise.all(entrants.map(({ running }) => running.stop()));
     }
-    for (const workload of workloads) {
-      say(`${workload.id} ...`);
-      results.push(await takeTurns(workload, entrants, options));
-    }
-  } finally {
-    await Promise.all(entrants.map(({ running }) => running.stop()));
   }
   return results;
 }
+
+/** How often the contestants of calls are started, each time for a part of the rounds. */
+const STARTS = 2;
 
 async function run(options: Options): Promise<Results> {
   const cores = availableParallelism();

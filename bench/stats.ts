@@ -23,8 +23,14 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** Of values that belong together pair by pair; the least and the most are those of the pairs. */
-export function ratioOfMedians(values: readonly number[], against: readonly number[]): Spread {
-  const pairs = values.map((value, at) => value / (against[at] ?? Number.NaN));
-  return { ...spread(pairs), median: median(values) / median(against) };
+/**
+ * Of values that belong together pair by pair. The speed of a shared machine changes by a factor of two within seconds:
+ * the two of a pair were measured right after each other, and see the same machine.
+ */
+export function ratioOfPairs(values: readonly number[], against: readonly number[]): Spread {
+  return spread(values.map((value, at) => value / (against[at] ?? Number.NaN)));
+}
+
+export function differenceOfPairs(values: readonly number[], against: readonly number[]): Spread {
+  return spread(values.map((value, at) => value - (against[at] ?? Number.NaN)));
 }

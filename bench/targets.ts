@@ -1,13 +1,15 @@
 /** What Bascule holds itself to. A row whose target is missed says what stands in the way. */
+
 import { MOST_FOREIGN } from './foreign-load.ts';
 import type { CallResult, CallRow, Results, StartRow } from './results.ts';
+import { differenceOfPairs, ratioOfPairs } from './stats.ts';
 
 /** What of two contestants of a workload is compared. */
 const measures = {
-  'CPU, ratio': (own: CallRow, against: CallRow) => own.gatewayCpu.median / against.gatewayCpu.median,
+  'CPU, ratio': (own: CallRow, against: CallRow) => ratioOfPairs(own.cpuByRound, against.cpuByRound).median,
   'CPU with the server, ratio': (own: CallRow, against: CallRow) => own.treeCpu.median / against.treeCpu.median,
   'p99, ratio': (own: CallRow, against: CallRow) => own.p99 / against.p99,
-  'CPU, µs more': (own: CallRow, against: CallRow) => own.gatewayCpu.median - against.gatewayCpu.median,
+  'CPU, µs more': (own: CallRow, against: CallRow) => differenceOfPairs(own.cpuByRound, against.cpuByRound).median,
 } as const;
 
 interface CallTarget {

@@ -81,13 +81,9 @@ const records = large(toolNames.records, makeRecords);
 export const MANY = 16;
 const SOME = 4;
 
-/**
- * A round begins with caches that the contestant before it has filled: in rounds of 1000 calls this raised the ratios by
- * five to ten hundredths.
- */
 export const small = {
-  warmCalls: 60_000,
-  roundCalls: 4000,
+  warmCalls: 40_000,
+  roundCalls: 1000,
   asking: (place: Place) => (connection: number) => [echo(place, connection)],
 } as const;
 const lists = { warmCalls: 1500, roundCalls: 200 } as const;

@@ -7,7 +7,7 @@ import type { Contestant, Place, Running } from '../contestants/contestant.ts';
 import { ForeignLoad } from '../foreign-load.ts';
 import { type IdleSession, openSessions, overConnections } from '../load/idle-sessions.ts';
 import { deleteRequest } from '../load/requests.ts';
-import { ratioOfMedians, type Spread, spread } from '../stats.ts';
+import { ratioOfPairs, type Spread, spread } from '../stats.ts';
 import { cpuMicros, settle } from '../system.ts';
 
 /** Enough for the idle timers of the settling to be nothing beside them. */
@@ -59,7 +59,7 @@ function rowsOf(turns: readonly Turn[], foreignCores: number): OpeningRow[] {
   return turns.map(({ contestant, samples }) => ({
     contestant: contestant.name,
     gatewayCpu: spread(samples),
-    ratio: ratioOfMedians(samples, floor),
+    ratio: ratioOfPairs(samples, floor),
     foreignCores,
   }));
 }

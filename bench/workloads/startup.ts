@@ -9,7 +9,7 @@ import { modernRequest } from '../load/requests.ts';
 import { Verifier } from '../load/verify.ts';
 import { makeEcho, toolNames } from '../programs/payloads.ts';
 import type { Starts } from '../results.ts';
-import { median, ratioOfMedians, spread } from '../stats.ts';
+import { median, ratioOfPairs, spread } from '../stats.ts';
 import { memoryOf, settle } from '../system.ts';
 
 interface Start {
@@ -53,7 +53,7 @@ export async function measureStarts(contestants: readonly Contestant[], times: n
     contestant: name,
     group,
     ms: spread(measured.map(({ ms }) => ms)),
-    ratio: ratioOfMedians(
+    ratio: ratioOfPairs(
       measured.map(({ ms }) => ms),
       measured.map(({ bareMs }) => bareMs),
     ),

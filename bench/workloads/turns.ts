@@ -9,7 +9,7 @@ import { type Load, runRound, type Sample } from '../load/round.ts';
 import { introduce, openSession } from '../load/session.ts';
 import type { Options } from '../options.ts';
 import type { CallResult, CallRow } from '../results.ts';
-import { median, ratioOfMedians, spread } from '../stats.ts';
+import { differenceOfPairs, median, ratioOfPairs, spread } from '../stats.ts';
 import type { CallWorkload } from './calls.ts';
 
 export interface Entrant {
@@ -32,13 +32,16 @@ interface ContestantTurn extends Turn {
 /** What becomes of a contestant that fails: the run ends, unless it is said that the others go on. */
 export type Lost = (contestant: Contestant, why: unknown) => void;
 
+/** What the same contestants did before, in other processes. Two processes of one program can differ by a tenth. */
+export type EarlierSamples = Map<Contestant, readonly Sample[]>;
+
 export type Sizes = Pick<Options, 'rounds' | 'share'>;
 
 export async function takeTurns(
   workload: CallWorkload,
   entrants: readonly Entrant[],
   sizes: Sizes,
-  lost?: Lost,
+  { earlier, lost }: { readonly earlier?: EarlierSamples; readonly lost?: Lost } = {},
 ): Promise<CallResult> {
   const { id, title, group, connections } = workload;
   const entered: ContestantTurn[] = [];
@@ -55,6 +58,10 @@ export async function takeTurns(
     sizes,
     lost && (({ contestant }, why) => lost(contestant, why)),
   );
+  for (const { contestant, samples } of turns) {
+    samples.unshift(...(earlier?.get(contestant) ?? []));
+    earlier?.set(contestant, [...samples]);
+  }
   const floor = turns.find((turn) => turn.contestant.isFloor);
   return {
     workload: id,
@@ -157,9 +164,11 @@ function rowOf({ contestant, samples }: ContestantTurn, floor: Turn | undefined)
   return {
     contestant: contestant.name,
     gatewayCpu: spread(cpu),
+    cpuByRound: cpu,
+    ...(least && { more: differenceOfPairs(cpu, least) }),
     backendCpu: spread(samples.map((sample) => sample.backendCpu)),
     treeCpu: spread(samples.map((sample) => sample.gatewayCpu + sample.backendCpu)),
-    ...(least && { ratio: ratioOfMedians(cpu, least) }),
+    ...(least && { ratio: ratioOfPairs(cpu, least) }),
     callsPerSecond: median(samples.map((sample) => sample.callsPerSecond)),
     p50: median(samples.map((sample) => sample.p50)),
     p99: median(samples.map((sample) => sample.p99)),
