@@ -143,8 +143,9 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   });
   currentGeneration.swap(buildGeneration(config, parts));
   let listening: Listening | undefined;
+  const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   const shared = createSharedServices(config, {
-    ...{ currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways },
+    ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways, storage },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,
@@ -156,7 +157,6 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   operating?.connect({ ...shared, gateway, accountsOf: (principal) => oauth.accountsOf(principal) });
   const retired = new RetiredGenerations(shared.backendInFlight, clock);
   const stopWatching = watchDescriptors(log, counters, after);
-  const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   return {
     gateway,
     currentGeneration,

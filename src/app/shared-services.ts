@@ -1,4 +1,5 @@
 /** Makes what outlives a generation. Each of these takes backends and rules from the generation of the moment. */
+import { resolve } from 'node:path';
 import { PendingCalls } from '../bridge/pending-calls.ts';
 import { Cursors } from '../catalog/cursors.ts';
 import { ListCache } from '../catalog/list-cache.ts';
@@ -19,6 +20,8 @@ import { BackendInFlight, InFlight } from '../pipeline/in-flight.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { shownTo } from '../policy/filtered-list.ts';
 import { systemPermit } from '../policy/permit.ts';
+import { SessionRecords } from '../session/session-records.ts';
+import { SessionSeal } from '../session/session-seal.ts';
 import { Sessions } from '../session/sessions.ts';
 import { MemoryBus, MemoryLease } from '../store/memory.ts';
 import { createSeal } from '../store/seal.ts';
@@ -27,6 +30,7 @@ import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 import { digest } from './digest.ts';
+import type { Storage } from './storage.ts';
 
 const ids = new Ids();
 const halfId = () => ids.next().slice(1, -1);
@@ -36,7 +40,7 @@ export const newId = () => `${halfId()}${halfId()}`;
 type Given = Pick<
   SharedServices,
   | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
-  | ('tracer' | 'sampledObserver')
+  | ('tracer' | 'sampledObserver' | 'timeOfDay')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -44,15 +48,16 @@ export interface SharedServicesOptions extends Given {
   readonly log: Log;
   readonly counters: Counters;
   readonly refusals: RefusalLog;
+  readonly storage: Storage;
 }
 
-export function createSharedServices(
-  { limits, seal: { key } }: Config,
-  options: SharedServicesOptions,
-): SharedServices {
+export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
+  const { limits } = config;
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver } = options;
-  const seal = createSeal(key);
+  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay } = options;
+  const seal = createSeal(config.seal.key);
+  const sessionRecords = new SessionRecords(async () => (await storage.open()).records, clock, warn);
+  let sessionSeal: SessionSeal | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
   const lists = new Lists({
@@ -68,12 +73,30 @@ export function createSharedServices(
     currentGeneration.now.authorizer.recordEarly({ reason, endpoint: path, principal, action, name });
   };
   return {
-    ...{ limits, currentGeneration, listCache, listChanges, lists, events, clock, newId, instance, metGateways, warn },
+    ...{
+      limits,
+      currentGeneration,
+      listCache,
+      listChanges,
+      lists,
+      events,
+      clock,
+      timeOfDay,
+      newId,
+      instance,
+      metGateways,
+      warn,
+    },
     credentialExpiry: new CredentialExpiry(clock, currentGeneration),
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(limits, clock, new MemoryBus()),
+    sessions: new Sessions(limits, clock, new MemoryBus(), sessionRecords),
+    sessionRecords,
+    sessionSeal: () => {
+      sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSecrets());
+      return sessionSeal;
+    },
     pendingCalls: new PendingCalls(limits, {
       ...{ clock, seal, newId, lease: new MemoryLease(() => clock.now()) },
       roomAt: (name) => roomForPending(currentGeneration.now.config, name),
@@ -93,4 +116,9 @@ function roomForPending({ backends, limits }: Config, name: string): number {
   const backend = backends.find((candidate) => candidate.name === name);
   const hasProcesses = backend?.kind === 'stdio' && !backend.share;
   return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
+}
+
+/** Gateways of one user may have the same key; none takes the sessions of another. */
+function instanceName({ name, source, listen: { host, port } }: Config): string {
+  return name ?? JSON.stringify([resolve(source), host, port]);
 }

@@ -2,11 +2,13 @@
  * What outlives the process, and the fetch for addresses that others have named. Both are opened once, when they are
  * needed.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { createOutwardFetch, type Outward, type OutwardFetch } from '../oauth/fetch/fetch.ts';
 import type { Warn } from '../observe/ports.ts';
+import { StoreError } from '../store/errors.ts';
 import { openFileStore } from '../store/file/open.ts';
 import type { Records, Seal } from '../store/ports.ts';
 import { createSeal } from '../store/seal.ts';
@@ -26,6 +28,8 @@ export interface OpenState {
   readonly seal: Seal;
   readonly outwardFetch: OutwardFetch;
 }
+
+const SECRET_BYTES = 32;
 
 export class Storage {
   readonly #config: Config;
@@ -50,6 +54,19 @@ export class Storage {
       throw error;
     });
     return this.#open;
+  }
+
+  /** Of sealed session ids. Where none can be kept, the sessions end with this process. */
+  sessionSecrets(): readonly [string, ...string[]] {
+    const { seal, store } = this.#config;
+    const previous = seal.previous ?? [];
+    try {
+      return [loadSecret({ configured: seal.key, dir: store.dir }), ...previous];
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#options.warn(`sessions will not survive a restart: ${error.message}`, {});
+      return [randomBytes(SECRET_BYTES).toString('base64url')];
+    }
   }
 
   async close(): Promise<void> {

@@ -48,7 +48,13 @@ const fileShape = shape.once(() =>
         .exactOptional(),
       traces: tracesShape().exactOptional(),
       watch: shape.flag.exactOptional(),
-      seal: shape.closed('a map with `key`', { key: sealKey.exactOptional() }).exactOptional(),
+      seal: shape
+        .closed('a map with `key` or `previous`', {
+          key: sealKey.exactOptional(),
+          previous: shape.someOf(sealKey, 'keys', 'key').exactOptional(),
+        })
+        .exactOptional(),
+      name: shape.oneLine.exactOptional(),
     },
     ['mcpServers'],
   ),
@@ -62,7 +68,9 @@ export interface ConfigReading {
   readonly endpoints?: Config['endpoints'] | undefined;
   readonly limits?: Limits;
   /** The settings that are taken as they are written. */
-  readonly settings?: Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces'> | undefined;
+  readonly settings?:
+    | Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces' | 'name'>
+    | undefined;
   /** An absolute path. */
   readonly storeDir?: string | undefined;
   /** Absent if it is invalid and reported, or if the dialect has none. */

@@ -50,9 +50,13 @@ export interface Config {
   /** Whether to watch the config's files and reload when they change. */
   readonly watch: boolean;
   /**
-   * The key that seals states and cursors. Without one the process makes its own, and sealed values do not survive it.
+   * The key that seals states, cursors and session ids. Without one the process makes its own for states and cursors,
+   * which do not survive it then; that of session ids is in the store. `previous`: keys whose session ids are still
+   * accepted.
    */
-  readonly seal: { readonly key?: string };
+  readonly seal: { readonly key?: string; readonly previous?: readonly string[] };
+  /** Which gateway this is, where several processes are one. Absent: by its config file and address. */
+  readonly name?: string;
 }
 
 export interface LogConfig {

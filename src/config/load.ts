@@ -112,7 +112,7 @@ function settle(
   const traces = readTraces(reading.settings?.traces, options.env, { problems, notices });
   problems.push(...(document?.problems ?? []));
   if (problems.length > 0) throw new ConfigError(problems);
-  const { log, watch = true, seal = {} } = reading.settings ?? {};
+  const { log, watch = true, seal = {}, name } = reading.settings ?? {};
   const config: Config = {
     generation: options.generation ?? 1,
     source,
@@ -139,6 +139,7 @@ function settle(
     },
     watch,
     seal,
+    ...(name !== undefined && { name }),
   };
   const leftOut = own.map((name) => `backend \`${name}\` is this gateway itself and is ignored`);
   return { config: deepFreeze(config), notices: [...notices, ...leftOut] };

@@ -18,7 +18,7 @@ export function revoke(ports: ConsolePorts, body: unknown, { principal }: Operat
     throw new ConsoleRefusal(404, 'unknown_session', 'There is no such session: it may have ended');
   const failure = new Failure('session_ended', { message: 'An operator has ended the session' });
   for (const one of meant) {
-    sessions.end(one, failure);
+    void sessions.end(one, failure);
     const endpoint = one.endpoint.path;
     warn('an operator has ended a session', { operator: shownWho(principal), of: shownWho(one.principal), endpoint });
   }

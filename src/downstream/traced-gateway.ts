@@ -45,9 +45,9 @@ export function tracedGateway(gateway: Gateway, trace: WireTrace, addressOf: Add
       if (failure !== undefined) trace.show('out', peer, refused(failure));
       return failure;
     },
-    end: (request) => {
+    end: async (request) => {
       trace.show('in', peerFor(request.sender), 'DELETE, of a session', request.header);
-      const failure = gateway.end(request);
+      const failure = await gateway.end(request);
       trace.show('out', peerFor(request.sender), failure === undefined ? '204' : refused(failure));
       return failure;
     },

@@ -94,7 +94,7 @@ export interface Gateway {
    */
   listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined>;
   /** Ends a legacy session. */
-  end(request: SessionRequest): Failure | undefined;
+  end(request: SessionRequest): Promise<Failure | undefined>;
   /**
    * The sender that opens a connection may be a different gateway, or this one. Returns the response headers for a
    * different gateway, a Failure for a request that this gateway sent itself, and undefined for every other sender.

@@ -141,7 +141,7 @@ export class RequestContext implements ExchangeObserver, CallOrigin, AuditedSend
   }
 
   get sessionTag(): string | undefined {
-    return this.session?.id.slice(0, SESSION_TAG_CHARACTERS);
+    return this.session?.id.slice(-SESSION_TAG_CHARACTERS);
   }
 
   get traceparent(): string | undefined {

@@ -88,8 +88,7 @@ export class McpGateway implements Gateway {
 
   /** Only a stream that is resumed waits, for its events. */
   listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined> {
-    let resuming: Promise<boolean> | undefined;
-    const failure = this.#onSession(request, ({ downstream }, principal) => {
+    return this.#onSession(request, ({ downstream }, principal) => {
       if (!(downstream instanceof StreamsDownstream)) throw new Failure('session_not_found');
       const held = () => {
         const connection = open();
@@ -97,19 +96,21 @@ export class McpGateway implements Gateway {
         return connection;
       };
       const last = request.header('last-event-id');
-      if (last === undefined) downstream.listen(held);
-      else resuming = downstream.resume(last, held);
+      if (last !== undefined) return downstream.resume(last, held).then(unlessResumed);
+      downstream.listen(held);
     });
-    return (
-      resuming?.then(
-        (isResumed) => (isResumed ? undefined : new Failure('unknown_event')),
-        (error: unknown) => this.#shared.fault(error),
-      ) ?? failure
-    );
   }
 
-  end(request: SessionRequest): Failure | undefined {
-    return this.#onSession(request, (session) => this.#shared.sessions.end(session));
+  /** Resolves when no process can continue the session. */
+  async end(request: SessionRequest): Promise<Failure | undefined> {
+    const { endpoint, sender, header } = request;
+    const id = header('mcp-session-id') ?? '';
+    const { continued } = this.#pipeline;
+    const elsewhere = continued.opened(id, endpoint, sender.principal);
+    if (elsewhere === undefined) return this.#onSession(request, (session) => this.#shared.sessions.end(session));
+    const lacking = this.#lacking(endpoint, sender);
+    if (lacking === undefined) await continued.end(id, elsewhere);
+    return lacking;
   }
 
   hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {
@@ -136,10 +137,13 @@ export class McpGateway implements Gateway {
    * client understands: a result for a subscription, an error for a call.
    */
   async drain(withinMs: number): Promise<void> {
-    const { work, clock, sessions, pendingCalls, upstreams, listChanges, credentialExpiry } = this.#shared;
+    const { work, clock, sessions, sessionRecords, pendingCalls, upstreams, listChanges, credentialExpiry } =
+      this.#shared;
     work.draining = true;
     this.#pipeline.modern.endSubscriptions();
     await work.finished(withinMs, clock);
+    // Another process, or the next one, may continue the sessions that end here.
+    await sessionRecords.flush();
     const message = 'The gateway is shutting down';
     sessions.close(new Failure('session_ended', { message }));
     this.#connections.end(new Failure('session_ended', { message }));
@@ -183,20 +187,35 @@ export class McpGateway implements Gateway {
     return credentials === 'local' ? undefined : authenticator.check(path, principal, credentials, {});
   }
 
-  #onSession(request: SessionRequest, action: (session: Session, principal: Principal) => void): Failure | undefined {
+  #onSession(request: SessionRequest, action: SessionAction): Failure | undefined | Promise<Failure | undefined> {
+    const { endpoint, sender, header } = request;
+    const { legacy } = this.#pipeline;
+    const naming = { ...sender, endpoint, header, connection: undefined };
+    const act = (session: Session) => {
+      checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
+      return action(session, sender.principal);
+    };
     try {
-      const { endpoint, sender, header } = request;
       const lacking = this.#lacking(endpoint, sender);
       if (lacking !== undefined) return lacking;
-      const { principal } = sender;
-      const session = this.#pipeline.legacy.session({ endpoint, principal, header, connection: undefined });
-      checkVersionHeader(header('mcp-protocol-version'), session.client.revision);
-      action(session, principal);
-      return undefined;
+      const session = legacy.session(naming);
+      const acting = session === undefined ? legacy.continued(naming).then(act) : act(session);
+      if (!(acting instanceof Promise)) return undefined;
+      return acting.then(
+        () => undefined,
+        (error: unknown) => this.#shared.fault(error),
+      );
     } catch (error) {
       return this.#shared.fault(error);
     }
   }
+}
+
+/** What GET and DELETE do with their session. Throws, or rejects with, a Failure. */
+type SessionAction = (session: Session, principal: Principal) => void | Promise<void>;
+
+function unlessResumed(isResumed: boolean): void {
+  if (!isResumed) throw new Failure('unknown_event');
 }
 
 /** Every loop begins with `server/discover` or `initialize`, so only these are checked. */

@@ -3,21 +3,19 @@
  * backend.
  */
 import { Failure } from '../errors/failure.ts';
-import { ConnectionDownstream, StreamsDownstream } from '../session/downstream.ts';
+import type { ClientFacts } from '../exchange/call.ts';
+import { ConnectionDownstream } from '../session/downstream.ts';
+import type { SealFacts } from '../session/session.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { hasPolling, type Revision } from '../wire/revisions.ts';
 import { readVia, VIA } from '../wire/via.ts';
 import { authorizeForAll } from './authorize.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
 import { initializeResult, readInitialize } from './handshake.ts';
-import { newSession } from './open.ts';
+import { newSession, newStreams } from './open.ts';
 import type { SharedServices, StageServices } from './services.ts';
-
-/** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
-const STREAM_TAG_CHARACTERS = 8;
 
 const row = methodRow('initialize') as MethodRow;
 
@@ -32,11 +30,14 @@ export async function initialize(services: StageServices, context: RequestContex
   const authorization = authorizeForAll(context, row, client.revision, request);
 
   const { currentGeneration, sessions } = shared;
-  const id = shared.newId();
+  const sealed = connection === undefined ? sealedId(shared, context, client) : undefined;
+  const id = sealed?.id ?? shared.newId();
   const downstream =
-    connection === undefined ? streams(shared, id, client.revision) : new ConnectionDownstream(connection.connection);
+    connection === undefined
+      ? newStreams(shared, id, client.revision)
+      : new ConnectionDownstream(connection.connection);
   const place = currentGeneration.place(endpoint);
-  const session = newSession(shared, { id, principal, endpoint: place, client }, downstream);
+  const session = newSession(shared, { id, principal, endpoint: place, client, seal: sealed?.seal }, downstream);
   session.filter = sessionUpstreams.filter;
   let outcome: 'result' | 'error' = 'error';
   try {
@@ -77,9 +78,15 @@ export async function initialize(services: StageServices, context: RequestContex
   }
 }
 
-function streams({ newId, events, limits }: SharedServices, sessionId: string, revision: Revision): StreamsDownstream {
-  const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
-  return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision) }, events, limits);
+/** Undefined where the client said too much of itself: its session ends with this process. */
+function sealedId(
+  { sessionSeal, timeOfDay, limits }: SharedServices,
+  { endpoint, principal }: RequestContext,
+  client: ClientFacts,
+): { readonly id: string; readonly seal: SealFacts } | undefined {
+  const issuedAt = timeOfDay();
+  const id = sessionSeal().issue({ issuedAt, client }, { endpoint: endpoint.path, principal: principal.key });
+  return id === undefined ? undefined : { id, seal: { until: issuedAt + limits.sessionMaxMs, age: 0 } };
 }
 
 /** Other messages wait. Returns a function to call when `initialize` has been answered, with a result or an error. */

@@ -142,10 +142,14 @@ function rememberSubscription(session: Session, exchange: Exchange, target: Reso
   if (address === undefined || name === undefined) return;
   if (method === 'resources/unsubscribe') {
     session.subscriptions.remove(address);
+    session.records?.changed(session);
     return;
   }
   const over = session.subscriptions.reserve(address, { backend, name });
-  exchange.onOver(({ outcome }) => over(outcome === 'result'));
+  exchange.onOver(({ outcome }) => {
+    over(outcome === 'result');
+    session.records?.changed(session);
+  });
 }
 
 function sessionOf({ session }: RequestContext): Session {

@@ -61,7 +61,10 @@ export function rememberLevel(session: Session, exchange: Exchange): boolean {
   const { bytes, params } = exchange.request;
   const level = logLevelAt(bytes, member(params, 'level'));
   if (level === undefined) exchange.fail(new Failure('invalid_params', { message: 'Unknown log level' }));
-  else session.logLevel = level;
+  else {
+    session.logLevel = level;
+    session.records?.changed(session);
+  }
   return level !== undefined;
 }
 

@@ -6,12 +6,12 @@ import type { Trace } from '../exchange/trace.ts';
 import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { nowhere } from '../session/downstream.ts';
+import { keptInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
 import { readBatch } from '../wire/batch.ts';
-import { notificationBytes, resultBytes } from '../wire/compose.ts';
+import { resultBytes } from '../wire/compose.ts';
 import type { Batch, Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
-import { skimMessage } from '../wire/skim.ts';
 import { checkVersionHeader } from './admit.ts';
 import { authorizeForAll, authorizeOneWay, isToldByStatus, type OneWayMessage, rejected } from './authorize.ts';
 import { BatchMembers } from './batch.ts';
@@ -19,6 +19,7 @@ import { demandScopes } from './check-scopes.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { SessionOpening } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
+import type { SessionSender } from './continued-sessions.ts';
 import { outlived } from './credential-expiry.ts';
 import { readStranger } from './handshake.ts';
 import { initialize } from './initialize.ts';
@@ -28,6 +29,9 @@ import type { SharedServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
 
 const ping = methodRow('ping') as MethodRow;
+
+/** A message, or a request without one, that names a session. */
+export type NamingSession = SessionSender & Pick<RequestContext, 'header' | 'connection'>;
 
 export class LegacyFront {
   readonly #pipeline: Pipeline;
@@ -54,6 +58,7 @@ export class LegacyFront {
     }
     if (connection?.opening !== undefined) return this.#afterOpening(context, connection.opening);
     const session = this.#isOneOff(context) ? this.#stranger(context) : this.session(context);
+    if (session === undefined) return this.continued(context).then(() => this.receive(context));
     context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
@@ -72,13 +77,13 @@ export class LegacyFront {
     const { endpoint, principal } = session;
     const isClosed = renewal.closed.has(endpoint.path);
     if (!isBound && !isClosed && !renewal.isWelcome(endpoint.path, principal))
-      sessions.end(session, outlived(principal));
+      void sessions.end(session, outlived(principal));
     else if (isClosed || !this.#upstreams.renewed(session, renewal))
       sessions.retire(session, new Failure('session_ended'), limits.drainMs);
   }
 
-  /** The session that a message names, or that belongs to its connection. */
-  session(context: Pick<RequestContext, 'endpoint' | 'principal' | 'header' | 'connection'>): Session {
+  /** The session that a message names, or that belongs to its connection. Undefined where it is not known here. */
+  session(context: NamingSession): Session | undefined {
     if (context.connection !== undefined) {
       if (context.connection.session === undefined)
         throw new Failure('session_required', { message: 'Not initialized' });
@@ -86,7 +91,13 @@ export class LegacyFront {
     }
     const id = context.header?.('mcp-session-id');
     if (id === undefined) throw new Failure('session_required');
-    const session = this.#shared.sessions.find(id, context.principal, context.endpoint);
+    return this.#shared.sessions.find(id, context.principal, context.endpoint);
+  }
+
+  /** Continues the session that a message names. Rejects with a Failure where that is not possible. */
+  async continued(context: NamingSession): Promise<Session> {
+    await this.#pipeline.continued.continue(context.header?.('mcp-session-id') ?? '', context);
+    const session = this.session(context);
     if (session === undefined) throw new Failure('session_not_found');
     return session;
   }
@@ -118,7 +129,7 @@ export class LegacyFront {
     const { connection, header } = context;
     if (connection === undefined) {
       if (header?.('mcp-session-id') === undefined) return;
-      this.session(context);
+      if (this.session(context) === undefined) throw new Failure('session_not_found');
     } else if ((connection.opening ?? connection.session) === undefined) return;
     throw new Failure('session_exists');
   }
@@ -128,6 +139,7 @@ export class LegacyFront {
     const { endpoint, header } = context;
     if (endpoint.profile.batches === 'deny') throw new Failure('unsupported_mcp_batch');
     const session = this.session(context);
+    if (session === undefined) return this.continued(context).then(() => this.#batch(context, batch));
     context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     const denied = denyBatch(endpoint.profile, session.client.revision);
@@ -195,20 +207,7 @@ export class LegacyFront {
       if (cancelled !== undefined) session.cancel(cancelled.id, cancelled.reason);
       return;
     }
-    if (row.method === 'notifications/initialized') session.initialized = kept(message);
+    if (row.method === 'notifications/initialized') session.initialized = keptInitialized(message);
     this.#upstreams.notify(session, principal, message, row, trace);
   }
 }
-
-/**
- * The session keeps the notification for backends that are opened later: as a copy, and without parameters where it is
- * longer than `INITIALIZED_BYTES`. Without parameters it is the same for all sessions.
- */
-function kept(message: Notification): Notification {
-  if (message.params === undefined || message.bytes.byteLength > INITIALIZED_BYTES) return plainInitialized;
-  return { ...message, bytes: new Uint8Array(message.bytes) };
-}
-
-const plainInitialized = skimMessage(notificationBytes('notifications/initialized')) as Notification;
-
-const INITIALIZED_BYTES = 4 * 1024;

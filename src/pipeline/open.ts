@@ -6,6 +6,7 @@ import type { Outlet, OutletOptions } from '../exchange/outlet.ts';
 import { type Downstream, StreamsDownstream } from '../session/downstream.ts';
 import { Session, type SessionFacts } from '../session/session.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
+import { hasPolling, type Revision } from '../wire/revisions.ts';
 import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
 
@@ -77,8 +78,10 @@ export class OpenExchanges {
 }
 
 /** A session whose exchanges are work until they are settled: `openInSession` has begun it. */
-export function newSession({ limits, clock, work }: SharedServices, facts: SessionFacts, to: Downstream): Session {
+export function newSession(shared: SharedServices, facts: SessionFacts, to: Downstream): Session {
+  const { limits, clock, work, sessionRecords } = shared;
   const session = new Session(facts, to, limits, clock);
+  if (facts.seal !== undefined) session.records = sessionRecords;
   session.onSettled = work.ended;
   return session;
 }
@@ -86,4 +89,18 @@ export function newSession({ limits, clock, work }: SharedServices, facts: Sessi
 /** Over HTTP the response can become a stream that a legacy client may resume. */
 export function streamOf({ downstream }: Session): OutletOptions['stream'] {
   return downstream instanceof StreamsDownstream ? () => downstream.open() : undefined;
+}
+
+/** 48 random bits: two sessions do not get the same tag by accident. The tag need not be unguessable. */
+const STREAM_TAG_CHARACTERS = 8;
+
+/** The streams of one session over Streamable HTTP. `isContinued`: it began elsewhere. */
+export function newStreams(
+  { newId, events, limits }: SharedServices,
+  sessionId: string,
+  revision: Revision,
+  isContinued = false,
+): StreamsDownstream {
+  const tag = newId().slice(0, STREAM_TAG_CHARACTERS);
+  return new StreamsDownstream({ sessionId, tag, polls: hasPolling(revision), isContinued }, events, limits);
 }

@@ -136,7 +136,7 @@ export class PersistentConnections {
     this.#open.delete(state);
     for (const exchange of state.inflight.all()) exchange.cancel('The client has disconnected');
     if (state.session === undefined) return;
-    this.#shared.sessions.end(state.session);
+    void this.#shared.sessions.end(state.session);
     state.session.end(new Failure('session_ended'));
   }
 }

@@ -3,7 +3,7 @@
  *
  *   authenticate  who sends it, by its headers, before a body is read   gateway.ts, identity/authenticator.ts
  *   scopes        what endpoint and method demand of a token            check-scopes.ts
- *   session       legacy clients: the session that the message names    legacy.ts
+ *   session       legacy clients: the session that the message names    legacy.ts, continued-sessions.ts
  *   admit         revision, headers against body, method                admit.ts
  *   resolve       the backend, and what it calls the thing itself       resolve.ts
  *   authorize     profile, rules, rates, the audit record               authorize.ts
@@ -18,6 +18,7 @@ import { admitLegacy } from './admit.ts';
 import { abandon, authorize, isToldByStatus, rejected } from './authorize.ts';
 import { demandScopes } from './check-scopes.ts';
 import type { RequestContext } from './context.ts';
+import { ContinuedSessions } from './continued-sessions.ts';
 import { LegacyFront } from './legacy.ts';
 import { LegacyCalls } from './legacy-calls.ts';
 import { ModernFront } from './modern.ts';
@@ -31,6 +32,7 @@ export class Pipeline implements StageServices {
   readonly shared: SharedServices;
   readonly sessionUpstreams: SessionUpstreams;
   readonly exchanges: OpenExchanges;
+  readonly continued: ContinuedSessions;
   readonly modern: ModernFront;
   readonly legacy: LegacyFront;
   readonly #modernCalls: ModernCalls;
@@ -40,6 +42,7 @@ export class Pipeline implements StageServices {
     this.shared = shared;
     this.sessionUpstreams = new SessionUpstreams(shared);
     this.exchanges = new OpenExchanges(shared);
+    this.continued = new ContinuedSessions(this);
     this.modern = new ModernFront(this);
     this.legacy = new LegacyFront(this);
     this.#modernCalls = new ModernCalls(this);

@@ -13,6 +13,8 @@ import type { MessageTracer } from '../exchange/trace.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { SessionTransport } from '../observe/watchers.ts';
 import type { Session } from '../session/session.ts';
+import type { SessionRecords } from '../session/session-records.ts';
+import type { SessionSeal } from '../session/session-seal.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
@@ -31,6 +33,9 @@ export interface SharedServices {
   readonly backendInFlight: BackendInFlight;
   readonly upstreams: UpstreamPool;
   readonly sessions: Sessions;
+  readonly sessionRecords: SessionRecords;
+  /** Seals the ids of sessions. Made for the first one. */
+  readonly sessionSeal: () => SessionSeal;
   readonly pendingCalls: PendingCalls;
   readonly toolHeaders: ToolHeaders<UpstreamLease>;
   readonly listCache: ListCache;
@@ -40,6 +45,8 @@ export interface SharedServices {
   readonly events: EventLog;
   readonly work: InFlight;
   readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly timeOfDay: () => number;
   /** Unguessable, visible ASCII, at least 128 random bits. */
   readonly newId: () => string;
   /**

@@ -113,6 +113,21 @@ export class SessionUpstreams {
     else for (const backend of session.endpoint.backends) this.#hearLists(session, backend);
   }
 
+  /** For a session that began elsewhere: what `open` and `notifications/initialized` did there. */
+  openAgain(session: Session): void {
+    if (isMerged(session.endpoint)) {
+      this.reshape(session);
+      return;
+    }
+    for (const backend of session.endpoint.backends) {
+      const permit = this.#may(session, initialize, backend);
+      if (permit === undefined) continue;
+      if (this.#shared.upstreams.listsFor(session, backend) === undefined)
+        this.#upstream(session, backend, permit).catch(() => undefined);
+      else this.#hearLists(session, backend);
+    }
+  }
+
   /** The session continues under the new config. False where it cannot, because its only backend is gone. */
   renewed(session: Session, { gone, lists }: ConfigChange): boolean {
     const { endpoint, upstreams, listenings } = session;
@@ -263,7 +278,7 @@ export class SessionUpstreams {
     this.#links.get(session)?.outdated(backend);
     const keepsState = currentGeneration.now.backends.of(backend, session.principal)?.isStateless !== true;
     if (!isMergedNow && keepsState && session.downstream instanceof StreamsDownstream)
-      sessions.end(session, new Failure('session_not_found'));
+      void sessions.end(session, new Failure('session_not_found'));
     if (isMergedNow && session.initialized !== undefined && !session.ended && clock.now() - openedAt >= STOOD_MS)
       this.#openIfLegacy(session, backend);
   };

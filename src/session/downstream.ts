@@ -76,12 +76,17 @@ export interface StreamsFacts {
    * to poll.
    */
   readonly polls: boolean;
+  /** The session began elsewhere, so its client may have streams that are not known here. */
+  readonly isContinued?: boolean;
 }
 
 /**
  * Ended streams kept for a client that lost the end: as many as the requests that one client has in flight at a time.
  */
 const ENDED_STREAMS_KEPT = 32;
+
+/** Marks the ids of standalone streams. */
+const STANDALONE = 's';
 
 interface WaitingMessage {
   readonly message: Uint8Array;
@@ -119,8 +124,8 @@ export class StreamsDownstream implements Downstream, StreamOwner {
   }
 
   /** Creates the stream of a POST, before anything is sent on it. */
-  open(): Stream {
-    const id = `${this.#facts.tag}.${++this.#count}`;
+  open(kind = ''): Stream {
+    const id = `${this.#facts.tag}.${kind}${++this.#count}`;
     const stream = new Stream(id, this.#facts, this.#log, this);
     this.#streams.add(stream);
     return stream;
@@ -130,7 +135,7 @@ export class StreamsDownstream implements Downstream, StreamOwner {
   listen(open: () => Connection): void {
     const read = this.#standalone.filter((other) => other.connected).length;
     if (read >= this.#limits.streamsPerSession) throw new Failure('too_many_requests', { message: 'Too many streams' });
-    const stream = this.open();
+    const stream = this.open(STANDALONE);
     stream.attach(open());
     // Not `push`, which makes room for sixteen more.
     this.#standalone = this.#standalone.concat(stream);
@@ -143,9 +148,22 @@ export class StreamsDownstream implements Downstream, StreamOwner {
   async resume(eventId: string, open: () => Connection): Promise<boolean> {
     const event = parseEventId(eventId);
     const stream = event && this.#streams.find(({ id }) => id === event.stream);
+    if (event !== undefined && this.#wasElsewhere(event.stream)) {
+      this.listen(open);
+      return true;
+    }
     if (event === undefined || stream === undefined || !(await stream.resume(event.sequence, open))) return false;
     if (this.#standalone.includes(stream)) this.#flush(stream);
     return true;
+  }
+
+  /**
+   * Whether it is a standalone stream from before the session was continued here. Its events are gone, and what they
+   * said is told again: the client gets a new stream.
+   */
+  #wasElsewhere(stream: string): boolean {
+    const { tag, isContinued } = this.#facts;
+    return isContinued === true && !stream.startsWith(tag) && stream.includes(`.${STANDALONE}`);
   }
 
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void {

@@ -65,6 +65,11 @@ export class SessionSubscriptions {
     return this.#entries?.get(address)?.backend;
   }
 
+  /** The subscriptions that were accepted, in the client's names. */
+  get addresses(): readonly string[] {
+    return [...(this.#entries ?? [])].filter(([, { isAgreed }]) => isAgreed).map(([address]) => address);
+  }
+
   /** The subscriptions that the backend accepted, in its own names. */
   at(backend: string): readonly string[] {
     return [...(this.#entries?.values() ?? [])]

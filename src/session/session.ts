@@ -31,6 +31,15 @@ export interface SessionFacts {
   readonly principal: Principal;
   readonly endpoint: Endpoint;
   readonly client: ClientFacts;
+  /** Absent where the id is not sealed: the session ends with its connection or its process. */
+  readonly seal?: SealFacts | undefined;
+}
+
+export interface SealFacts {
+  /** Until when the id opens, in milliseconds since 1970. */
+  readonly until: number;
+  /** How long ago it was issued, in milliseconds. */
+  readonly age: number;
 }
 
 export interface SessionQueueLimits extends ServerRequestLimits, SubscriptionLimits {
@@ -58,6 +67,10 @@ export class SessionUpstream {
   }
 }
 
+export interface SessionStateKeeper {
+  changed(session: Session): void;
+}
+
 /** What a session's client may receive from its backends outside of calls. */
 export interface SessionFilter {
   /** Why a backend may not send the client a server request; undefined where it may. */
@@ -75,6 +88,8 @@ export class Session {
   /** One upstream session per backend, opened at the latest for the first request that needs it. */
   readonly upstreams = new Map<string, SessionUpstream>();
   readonly openedAt: number;
+  /** Until when its id can be opened elsewhere, in milliseconds since 1970. Undefined where it cannot. */
+  readonly sealedUntil: number | undefined;
   /** The client's own `notifications/initialized`, for upstream sessions that are opened later. */
   initialized: Notification | undefined;
   /** The last `logging/setLevel`: nothing below it reaches the client. */
@@ -93,6 +108,8 @@ export class Session {
     this.touch();
     this.onSettled?.();
   };
+  /** Where its log level and subscriptions are stored. Absent where it ends with its connection or process. */
+  records: SessionStateKeeper | undefined;
   /** Called whenever an exchange of this session is settled. */
   onSettled: (() => void) | undefined;
   readonly #limits: SessionQueueLimits;
@@ -114,8 +131,9 @@ export class Session {
     this.downstream = downstream;
     this.#limits = limits;
     this.#clock = clock;
-    this.openedAt = clock.now();
-    this.#lastSeen = this.openedAt;
+    this.openedAt = clock.now() - (facts.seal?.age ?? 0);
+    this.sealedUntil = facts.seal?.until;
+    this.#lastSeen = clock.now();
   }
 
   get ended(): boolean {

@@ -6,6 +6,7 @@ import { Tally } from '../exchange/tally.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
+import type { SessionRecords } from './session-records.ts';
 
 export interface SessionLimits {
   readonly sessionIdleMs: number;
@@ -22,6 +23,7 @@ export class Sessions {
   readonly #limits: SessionLimits;
   readonly #clock: Clock;
   readonly #bus: Bus;
+  readonly #records: SessionRecords;
   readonly #sessions = new Map<string, Session>();
   /** Open sessions, and sessions being opened. */
   readonly #perPrincipal = new Tally();
@@ -31,10 +33,11 @@ export class Sessions {
   readonly #stopListening: () => void;
   #stopSweeping: () => void;
 
-  constructor(limits: SessionLimits, clock: Clock, bus: Bus) {
+  constructor(limits: SessionLimits, clock: Clock, bus: Bus, records: SessionRecords) {
     this.#limits = limits;
     this.#clock = clock;
     this.#bus = bus;
+    this.#records = records;
     // A DELETE may reach a different replica than the one that holds the session's streams.
     this.#stopListening = bus.subscribe(ENDED_TOPIC, (id) => this.#drop(id, new Failure('session_ended')));
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
@@ -78,14 +81,22 @@ export class Sessions {
     return session;
   }
 
-  /** Ends the session here, and on the replica that holds its streams. */
-  end(session: Session, failure: Failure = new Failure('session_ended')): void {
+  /** Whether the session is here, even where `find` finds it for nobody. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /** Ends the session here, and on the replica that holds its streams. Resolves when no process can continue it. */
+  async end(session: Session, failure: Failure = new Failure('session_ended')): Promise<void> {
+    const isStored = this.#records.ended(session);
     this.#drop(session.id, failure);
     void this.#bus.publish(ENDED_TOPIC, session.id);
+    await isStored;
   }
 
   /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
+    void this.#records.ended(session);
     if (this.#sessions.delete(session.id)) this.#perPrincipal.add(session.principal.key, -1);
     if (session.ended || this.#retiring.has(session)) return;
     this.#retiring.add(session);
@@ -115,7 +126,7 @@ export class Sessions {
   }
 
   #sweep(): void {
-    for (const session of [...this.#sessions.values()]) if (this.#expired(session)) this.end(session);
+    for (const session of [...this.#sessions.values()]) if (this.#expired(session)) void this.end(session);
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
   }
 

@@ -1,7 +1,8 @@
 /** AES-256-GCM with a random nonce; the context is authenticated and not stored. */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import type { Seal } from './ports.ts';
 
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -10,7 +11,17 @@ const TAG_BYTES = 16;
  * key is lost with the process. That is right for a single process: its pending calls are lost too.
  */
 export function createSeal(secret: string | undefined): Seal {
-  const key = secret === undefined ? randomBytes(32) : createHash('sha256').update(`bascule seal\0${secret}`).digest();
+  return sealWith(
+    secret === undefined ? randomBytes(KEY_BYTES) : createHash('sha256').update(`bascule seal\0${secret}`).digest(),
+  );
+}
+
+/** With a key of its own: what is sealed for one purpose means nothing for another. */
+export function createSealFor(purpose: string, secret: string): Seal {
+  return sealWith(Buffer.from(hkdfSync('sha256', secret, 'bascule', purpose, KEY_BYTES)));
+}
+
+function sealWith(key: Buffer): Seal {
   return {
     seal(plain, context) {
       const nonce = randomBytes(NONCE_BYTES);

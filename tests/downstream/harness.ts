@@ -168,7 +168,7 @@ export class FakeGateway implements Gateway {
     return this.onListen(request, open);
   }
 
-  end(request: SessionRequest): Failure | undefined {
+  async end(request: SessionRequest): Promise<Failure | undefined> {
     return this.onEnd(request);
   }
 

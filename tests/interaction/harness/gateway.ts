@@ -1,5 +1,8 @@
 /** A whole gateway on a real socket: config text in, addresses out. Everything is ended when the test is over. */
-import { readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
 import { systemClock } from '../../../src/app/clock.ts';
@@ -57,10 +60,12 @@ export async function startGateway(config: ConfigValue, ports: Ports = {}): Prom
 /** For suites that share one gateway. The caller closes it. */
 export async function launchGateway(value: ConfigValue, ports: Ports = {}, port = 0): Promise<TestGateway> {
   let text = JSON.stringify(value);
+  // State of one gateway must not meet that of another.
+  const stateHome = join(tmpdir(), `bascule-test-${randomUUID()}`);
   const source = new ConfigSource({
     path: 'bascule.yaml',
     cwd: '/',
-    env: process.env,
+    env: { ...process.env, XDG_STATE_HOME: stateHome },
     // JSON is YAML.
     readFile: (path) => (path === '/bascule.yaml' ? text : readFileSync(path, 'utf8')),
     overrides: { port },
@@ -115,7 +120,8 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
         .close(drainMs)
         .then(() => server.close({ drainMs: 200 }))
         .then(() => traces?.close(TRACES_MS))
-        .then(() => observing.close());
+        .then(() => observing.close())
+        .then(() => rmSync(stateHome, { recursive: true, force: true }));
       return closing;
     },
   };

@@ -1,0 +1,110 @@
+/**
+ * Ids of sessions that can be continued where the session is not known: after a restart, or in another process with the
+ * same key. An id is what was fixed at `initialize`, sealed. It opens only at the endpoint and for the principal that
+ * it was issued for, and proves nothing about who presents it: every request has credentials of its own.
+ *
+ *   1     format
+ *   4     characters: which key, so that keys can be replaced
+ *   rest  sealed: time of issue, and what the client said of itself
+ */
+import { createHash } from 'node:crypto';
+import type { ClientFacts } from '../exchange/call.ts';
+import type { Seal } from '../store/ports.ts';
+import { createSealFor } from '../store/seal.ts';
+import { readCapabilities } from '../wire/capabilities.ts';
+import type { Raw } from '../wire/compose.ts';
+import { isRevision } from '../wire/revisions.ts';
+
+const FORMAT = '1';
+const KEY_ID_CHARACTERS = 4;
+const PURPOSE = 'session';
+/**
+ * Of what a client said of itself. Ids travel in a header of every request, and servers take 8 to 16 KiB of headers.
+ * Clients say some hundred bytes.
+ */
+const MOST_BYTES = 2048;
+
+/** What an id is bound to. */
+export interface SessionPlace {
+  /** The path of the endpoint. */
+  readonly endpoint: string;
+  /** The key of the principal. */
+  readonly principal: string;
+}
+
+export interface SealedSession {
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
+  readonly client: ClientFacts;
+}
+
+interface KeyedSeal {
+  readonly id: string;
+  readonly seal: Seal;
+}
+
+export class SessionSeal {
+  /** Which gateway issued the ids: none takes the sessions of another that has the same key. */
+  readonly #instance: string;
+  readonly #current: KeyedSeal;
+  readonly #all: readonly KeyedSeal[];
+
+  /** `secrets`: the current one first, then those whose ids are still accepted. */
+  constructor(instance: string, secrets: readonly [string, ...string[]]) {
+    this.#instance = instance;
+    const [current, ...previous] = secrets;
+    this.#current = keyed(current);
+    this.#all = [this.#current, ...previous.map(keyed)];
+  }
+
+  /** Undefined where the client said too much of itself: its session cannot be continued elsewhere. */
+  issue({ issuedAt, client }: SealedSession, place: SessionPlace): string | undefined {
+    const { revision, capabilities, info, via } = client;
+    const plain = JSON.stringify([issuedAt, revision, capabilities.raw, info === undefined ? null : textOf(info), via]);
+    if (Buffer.byteLength(plain) > MOST_BYTES) return undefined;
+    return `${FORMAT}${this.#current.id}${this.#current.seal.seal(plain, this.#context(place))}`;
+  }
+
+  /** Undefined for everything that was not issued by this gateway, for this place. */
+  open(id: string, place: SessionPlace): SealedSession | undefined {
+    if (!id.startsWith(FORMAT) || id.length > 2 * MOST_BYTES) return undefined;
+    const keyId = id.slice(FORMAT.length, FORMAT.length + KEY_ID_CHARACTERS);
+    const key = this.#all.find((candidate) => candidate.id === keyId);
+    const plain = key?.seal.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
+    if (plain === undefined) return undefined;
+    const [issuedAt, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
+    // A process of another version may know other revisions.
+    if (!isRevision(revision)) return undefined;
+    return {
+      issuedAt,
+      client: {
+        ...{ revision, info: info ?? undefined, capabilities: readCapabilities(capabilities) },
+        ...(via && { via }),
+      },
+    };
+  }
+
+  #context({ endpoint, principal }: SessionPlace): string {
+    return JSON.stringify([this.#instance, endpoint, principal]);
+  }
+}
+
+type SealedFacts = [
+  issuedAt: number,
+  revision: string,
+  capabilities: unknown,
+  info: string | null,
+  via: readonly string[] | null,
+];
+
+function textOf(raw: Raw): string {
+  return typeof raw === 'string' ? raw : Buffer.from(raw).toString();
+}
+
+function keyed(secret: string): KeyedSeal {
+  const id = createHash('sha256')
+    .update(`bascule session key\0${secret}`)
+    .digest('base64url')
+    .slice(0, KEY_ID_CHARACTERS);
+  return { id, seal: createSealFor(PURPOSE, secret) };
+}

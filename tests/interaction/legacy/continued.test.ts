@@ -1,0 +1,288 @@
+/** Sessions that outlive the process that opened them: what goes on after a restart, and what never lives again. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  call,
+  echo,
+  expectRefused,
+  refusedResume,
+  request,
+  result,
+  resume,
+  sessionNotFound,
+  text,
+  unknownEvent,
+} from '../harness/behind.ts';
+import { type Headers, type Json, until } from '../harness/client.ts';
+import { LeapClock } from '../harness/clock.ts';
+import { bearer, keyRing } from '../harness/credentials.ts';
+import { connectLegacy, type Introduction, LegacyClient } from '../harness/eras.ts';
+import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
+import { legacyBackend, modernBackend, type ScriptedBackend } from '../harness/http-backend.ts';
+import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
+
+function directory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'bascule-continued-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** One gateway after another, with the same config and the same state. */
+class Restarted {
+  gateway!: TestGateway;
+  readonly #config: ConfigValue;
+  readonly #ports: Ports;
+
+  constructor(config: ConfigValue, ports: Ports = {}) {
+    this.#config = { store: { dir: directory() }, ...config };
+    this.#ports = ports;
+  }
+
+  /** `more`: settings that are different from now on. */
+  async start(more: ConfigValue = {}, ports: Ports = {}): Promise<TestGateway> {
+    await this.gateway?.close();
+    this.gateway = await startGateway({ ...this.#config, ...more }, { ...this.#ports, ...ports });
+    return this.gateway;
+  }
+
+  connect(introduction?: Introduction, credentials?: Headers): Promise<LegacyClient> {
+    return connectLegacy(this.gateway.url(), introduction, credentials);
+  }
+
+  /** The same client, at the gateway of now. */
+  again({ session, revision, initialized, credentials }: LegacyClient, path = '/mcp'): LegacyClient {
+    return new LegacyClient(`${this.gateway.origin}${path}`, session, revision, initialized, credentials);
+  }
+}
+
+async function restarted(config: ConfigValue, ports?: Ports): Promise<Restarted> {
+  const made = new Restarted(config, ports);
+  await made.start();
+  return made;
+}
+
+function commandOf({ command, args }: StdioBackend): object {
+  return { command, args };
+}
+
+/** The `initialize` requests in the client's name. The gateway looks at its backends under its own. */
+function inits({ received }: ScriptedBackend): readonly Json[] {
+  return received
+    .map(({ message }) => message)
+    .filter((message) => message?.method === 'initialize' && message.params.clientInfo.name === 'raw');
+}
+
+describe('after a restart a session goes on', () => {
+  it('at a legacy backend, in a new session of the backend', async () => {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    expect((await client.post(call(1, { n: 1 }))).json()).toEqual(result(1, text('{"n":1}')));
+    await gateways.start();
+    const again = gateways.again(client);
+    expect((await again.post(call(2, { n: 2 }))).json()).toEqual(result(2, text('{"n":2}')));
+    expect(inits(backend)).toHaveLength(2);
+    const told = backend.received.filter(({ message }) => message?.method === 'notifications/initialized');
+    expect(told).toHaveLength(2);
+    expect(gateways.gateway.counters.snapshot()['session.continued']).toBe(1);
+  });
+
+  it('with what the client said of itself', async () => {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect({ revision: '2025-06-18', capabilities: { elicitation: {} } });
+    await gateways.start();
+    await gateways.again(client).post(call(1));
+    const [first, second] = inits(backend);
+    expect(second.params).toEqual(first.params);
+  });
+
+  it('at a modern backend', async () => {
+    const backend = await modernBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    await gateways.start();
+    expect((await gateways.again(client).post(call(2, { n: 2 }))).json()).toEqual(result(2, text('{"n":2}')));
+  });
+
+  it('at a merged endpoint', async () => {
+    const [a, b] = [await legacyBackend(echo), await modernBackend(echo)];
+    const backends = { a: { url: a.url }, b: { url: b.url } };
+    const gateways = await restarted({ backends, endpoints: [{ path: '/mcp', names: 'always' }] });
+    const client = await gateways.connect();
+    await gateways.start();
+    const lists = await gateways.again(client).post(request(1, 'tools/list'));
+    expect(lists.status).toBe(200);
+  });
+
+  it('at processes that keep no state, by config or because they are modern', async () => {
+    const [stateless, modern] = [await legacyProcess(), await modernProcess()];
+    const gateways = await restarted({
+      backends: { none: { ...commandOf(stateless), state: 'none' }, modern: commandOf(modern) },
+      endpoints: ['none', 'modern'].map((name) => ({ path: `/${name}`, backends: [name] })),
+    });
+    for (const path of ['/none', '/modern']) {
+      const client = await connectLegacy(`${gateways.gateway.origin}${path}`);
+      await gateways.start();
+      expect((await gateways.again(client, path).post(request(1, 'ping'))).json()).toEqual(result(1, {}));
+    }
+  });
+
+  it('for many requests at once, with one session of the backend', async () => {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    await gateways.start();
+    const again = gateways.again(client);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => again.post(call(n, { n }))));
+    expect(answers.map((answer) => answer.json())).toEqual(
+      answers.map((_, n) => result(n, text(JSON.stringify({ n })))),
+    );
+    expect(inits(backend)).toHaveLength(2);
+  });
+
+  it('with its log level and its subscriptions', async () => {
+    const accept = { 'resources/subscribe': (turn: { result(value: object): void }) => turn.result({}) };
+    const backend = await legacyBackend({ ...echo, ...accept, 'logging/setLevel': (turn) => turn.result({}) });
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    await client.post(request(1, 'logging/setLevel', { level: 'error' }));
+    await client.post(request(2, 'resources/subscribe', { uri: 'file:///a' }));
+    await gateways.start();
+    const before = backend.received.length;
+    await gateways.again(client).post(call(3));
+    const since = () => backend.received.slice(before).map(({ message }) => message);
+    await until(() => since().some((message) => message?.method === 'resources/subscribe'), 'subscribed again');
+    expect(since().find((message) => message?.method === 'logging/setLevel')?.params).toEqual({ level: 'error' });
+    expect(since().find((message) => message?.method === 'resources/subscribe')?.params).toMatchObject({
+      uri: 'file:///a',
+    });
+  });
+
+  it('with a new standalone stream, which tells that lists may have changed', async () => {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    const stream = await client.listen();
+    const primed = await stream.event(({ id }) => id !== undefined);
+    await gateways.start();
+    const resumed = await resume(gateways.again(client), primed.id);
+    expect(resumed.status).toBe(200);
+    await resumed.message(({ method }) => method === 'notifications/tools/list_changed');
+    resumed.close();
+  });
+
+  it('and the stream of a lost call is refused by name', async () => {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } }, limits: { sseAfterMs: 0 } });
+    const client = await gateways.connect();
+    const answered = await client.stream(call(1));
+    const { id } = await answered.event((event) => event.id !== undefined);
+    await gateways.start();
+    expectRefused(await refusedResume(gateways.again(client), id ?? ''), 400, unknownEvent);
+  });
+
+  it('with a key that was replaced and is still accepted', async () => {
+    const backend = await legacyBackend(echo);
+    const [old, next] = ['o'.repeat(40), 'n'.repeat(40)];
+    const gateways = await restarted({ backends: { b: { url: backend.url } }, seal: { key: old } });
+    const client = await gateways.connect();
+    await gateways.start({ seal: { key: next, previous: [old] } });
+    expect((await gateways.again(client).post(request(1, 'ping'))).status).toBe(200);
+    await gateways.start({ seal: { key: next } });
+    expectRefused(await gateways.again(client).post(request(1, 'ping')), 404, { ...sessionNotFound, id: 1 });
+  });
+});
+
+describe('a session never lives again', () => {
+  const refused = async (client: LegacyClient) =>
+    expectRefused(await client.post(request(1, 'ping')), 404, { ...sessionNotFound, id: 1 });
+
+  async function opened(config: ConfigValue = {}, ports: Ports = {}) {
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({ backends: { b: { url: backend.url } }, ...config }, ports);
+    return { backend, gateways, client: await gateways.connect() };
+  }
+
+  it('that its client has ended', async () => {
+    const { gateways, client } = await opened();
+    expect((await client.end()).status).toBe(204);
+    await refused(client);
+    await gateways.start();
+    await refused(gateways.again(client));
+  });
+
+  it('that its client has ended after a restart, before anything else', async () => {
+    const { gateways, client } = await opened();
+    await gateways.start();
+    expect((await gateways.again(client).end()).status).toBe(204);
+    await refused(gateways.again(client));
+    await gateways.start();
+    await refused(gateways.again(client));
+  });
+
+  it('that was idle for too long', async () => {
+    const clock = new LeapClock();
+    const { gateways, client } = await opened({ limits: { sessionIdleMs: 60_000 } }, { clock });
+    clock.leap(70_000);
+    await refused(client);
+    await gateways.start({}, { clock: new LeapClock() });
+    await refused(gateways.again(client));
+  });
+
+  it('that is older than the limit, whoever opened it', async () => {
+    const { gateways, client } = await opened();
+    await gateways.start({}, { timeOfDay: () => Date.now() + 25 * 3600_000 });
+    await refused(gateways.again(client));
+  });
+
+  it('at another endpoint, at another gateway, under another key, or changed', async () => {
+    const { backend, gateways, client } = await opened({ name: 'one', seal: { key: 'k'.repeat(40) } });
+    const endpoints = [{ path: '/mcp' }, { path: '/other' }];
+    const other = await gateways.start({ endpoints });
+    await refused(gateways.again(client, '/other'));
+    expect(other.counters.snapshot()['session.continued']).toBeUndefined();
+    for (const more of [{ name: 'two' }, { seal: { key: 'l'.repeat(40) } }]) {
+      await gateways.start(more);
+      await refused(gateways.again(client));
+    }
+    await gateways.start();
+    const flipped = client.session.slice(0, -1) + (client.session.endsWith('A') ? 'B' : 'A');
+    await refused(gateways.again({ ...client, session: flipped } as LegacyClient));
+    expect(inits(backend)).toHaveLength(1);
+    expect((await gateways.again(client).post(request(1, 'ping'))).status).toBe(200);
+  });
+
+  it('for another principal', async () => {
+    const ring = keyRing();
+    const [alice, bob] = [bearer(ring.make('alice')), bearer(ring.make('bob'))];
+    const backend = await legacyBackend(echo);
+    const gateways = await restarted({
+      backends: { b: { url: backend.url } },
+      identity: { keys: { file: ring.path } },
+    });
+    const client = await gateways.connect({}, alice);
+    await gateways.start();
+    const thief = gateways.again(client);
+    thief.credentials = bob;
+    await refused(thief);
+    expect((await gateways.again(client).post(request(1, 'ping'))).status).toBe(200);
+    await refused(thief);
+  });
+
+  it('whose process kept its state', async () => {
+    const process = await legacyProcess();
+    const gateways = await restarted({ backends: { p: commandOf(process) } });
+    const client = await gateways.connect();
+    await gateways.start();
+    await refused(gateways.again(client));
+  });
+
+  it('whose revision the endpoint no longer has', async () => {
+    const { gateways, client } = await opened();
+    await gateways.start({ endpoints: [{ path: '/mcp', profile: { revisions: ['2025-06-18'] } }] });
+    await refused(gateways.again(client));
+  });
+});
