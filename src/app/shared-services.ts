@@ -119,6 +119,6 @@ function roomForPending({ backends, limits }: Config, name: string): number {
 }
 
 /** Gateways of one user may have the same key; none takes the sessions of another. */
-function instanceName({ name, source, listen: { host, port } }: Config): string {
-  return name ?? JSON.stringify([resolve(source), host, port]);
+function instanceName({ instance, source, listen: { host, port } }: Config): string {
+  return instance.name ?? JSON.stringify([resolve(source), host, port]);
 }

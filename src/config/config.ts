@@ -29,7 +29,7 @@ export interface Config {
   readonly disabled: readonly string[];
   readonly limits: Limits;
   readonly log: LogConfig;
-  /** Absent: metrics are recorded, but not served. */
+  /** Absent: metrics are neither recorded nor served. */
   readonly metrics?: MetricsConfig;
   readonly identity: IdentitySettings;
   /** Absent: everything is allowed. */
@@ -55,8 +55,8 @@ export interface Config {
    * accepted.
    */
   readonly seal: { readonly key?: string; readonly previous?: readonly string[] };
-  /** Which gateway this is, where several processes are one. Absent: by its config file and address. */
-  readonly name?: string;
+  /** Which gateway this is, where several processes are one. Without a name: by its config file and address. */
+  readonly instance: { readonly name?: string };
 }
 
 export interface LogConfig {

@@ -76,7 +76,7 @@ function logged({ log: { level, format, requests } }: Config): string {
 }
 
 function measured({ metrics }: Config): string {
-  if (metrics === undefined) return 'recorded, but not served';
+  if (metrics === undefined) return 'off';
   const { host, port } = metrics;
   const reach = isLoopbackHost(host) ? 'this machine only' : 'open to the network, without authentication';
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics (${reach})`;
@@ -146,11 +146,9 @@ function leave({ grant, shared, implied, issuer, clientId, scopes = [], authoriz
 }
 
 /** Values that clients hold only need this process; stored values must be readable after a restart. */
-function sealing({ seal, store, authServer: own, backends }: Config): string[] {
+function sealing({ seal, store }: Config): string[] {
   if (seal.key !== undefined) return ['seal.key of the config'];
-  const auths = backends.flatMap((it) => (it.kind === 'http' && it.auth !== undefined ? [it.auth] : []));
-  const keeps = own !== undefined || auths.length > 0;
-  return ['a random key of this process', ...(keeps ? [`stored records: the key in ${store.dir}`] : [])];
+  return ['a random key of this process', `session ids and stored records: the key in ${store.dir}`];
 }
 
 function service({ name, url, headers }: ServiceConfig): string {

@@ -139,7 +139,7 @@ function settle(
     },
     watch,
     seal,
-    ...(name !== undefined && { name }),
+    instance: name === undefined ? {} : { name },
   };
   const leftOut = own.map((name) => `backend \`${name}\` is this gateway itself and is ignored`);
   return { config: deepFreeze(config), notices: [...notices, ...leftOut] };

@@ -60,22 +60,29 @@ export class ContinuedSessions {
   /** The session has ended, and is continued nowhere. Resolves when that is stored. */
   async end(id: string, { issuedAt }: SealedSession): Promise<void> {
     const { sessionRecords, limits } = this.#pipeline.shared;
+    await this.#stateOf(id);
     await sessionRecords.endedAt(id, issuedAt + limits.sessionMaxMs);
+  }
+
+  /** Rejects with a Failure for a session that has ended, or may have. */
+  async #stateOf(id: string): Promise<SessionState> {
+    const state = await this.#pipeline.shared.sessionRecords.read(id).catch((cause: unknown) => {
+      // A client that gets this opens a new session.
+      throw new Failure('session_not_found', { message: UNREADABLE, cause });
+    });
+    if (state === undefined) throw new Failure('session_not_found');
+    return state;
   }
 
   async #continue(id: string, { issuedAt, client }: SealedSession, sender: SessionSender): Promise<void> {
     const { shared, sessionUpstreams } = this.#pipeline;
-    const { sessions, sessionRecords, limits, timeOfDay, currentGeneration } = shared;
+    const { sessions, limits, timeOfDay, currentGeneration } = shared;
     const { endpoint, principal } = sender;
     sessions.reserve(principal);
     let isAdded = false;
     try {
-      const state = await sessionRecords.read(id).catch((cause: unknown) => {
-        // A client that gets this opens a new session.
-        throw new Failure('session_not_found', { message: UNREADABLE, cause });
-      });
-      if (state === undefined || !(await this.#mayLoseProcesses(endpoint, principal)))
-        throw new Failure('session_not_found');
+      const state = await this.#stateOf(id);
+      if (!(await this.#mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
       const seal = { until: issuedAt + limits.sessionMaxMs, age: Math.max(0, timeOfDay() - issuedAt) };
       const place = currentGeneration.place(endpoint);
       const streams = newStreams(shared, id, client.revision, true);

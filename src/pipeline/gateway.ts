@@ -108,9 +108,13 @@ export class McpGateway implements Gateway {
     const { continued } = this.#pipeline;
     const elsewhere = continued.opened(id, endpoint, sender.principal);
     if (elsewhere === undefined) return this.#onSession(request, (session) => this.#shared.sessions.end(session));
-    const lacking = this.#lacking(endpoint, sender);
-    if (lacking === undefined) await continued.end(id, elsewhere);
-    return lacking;
+    try {
+      const lacking = this.#lacking(endpoint, sender);
+      if (lacking === undefined) await continued.end(id, elsewhere);
+      return lacking;
+    } catch (error) {
+      return this.#shared.fault(error);
+    }
   }
 
   hop({ endpoint, header }: Omit<SessionRequest, 'sender'>): ReturnType<Gateway['hop']> {

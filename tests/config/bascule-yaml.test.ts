@@ -67,6 +67,7 @@ describe('bascule.yaml', () => {
         store: { dir: '/project/.bascule' },
         watch: true,
         seal: {},
+        instance: {},
       },
     });
   });
@@ -114,7 +115,8 @@ limits:
 log: { level: debug, format: text, requests: true }
 metrics: { listen: "[::1]:9999" }
 watch: false
-seal: { key: 0123456789abcdef0123456789abcdef }
+seal: { key: 0123456789abcdef0123456789abcdef, previous: [fedcba9876543210fedcba9876543210] }
+name: one of them
 `;
     const { config, notices } = load(text, 'bascule.yaml', { PORT: '9000', TOKEN: 'x' }, { generation: 7 });
     expect(notices).toEqual([]);
@@ -198,7 +200,8 @@ seal: { key: 0123456789abcdef0123456789abcdef }
       metrics: { host: '::1', port: 9999 },
       store: { dir: '/project/.bascule' },
       watch: false,
-      seal: { key: '0123456789abcdef0123456789abcdef' },
+      seal: { key: '0123456789abcdef0123456789abcdef', previous: ['fedcba9876543210fedcba9876543210'] },
+      instance: { name: 'one of them' },
     });
   });
 
@@ -257,7 +260,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, log, traces, watch, seal
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, log, traces, watch, seal, name
   did you mean \`listen\`?`,
     },
     {

@@ -97,7 +97,7 @@ command line: \`logLevel\` has a wrong value
 bascule.yaml:2:1: unknown key \`x\`
   2 | x: *
     | ^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, log, traces, watch, seal`,
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, log, traces, watch, seal, name`,
     );
   });
 
@@ -157,7 +157,7 @@ audit
 log
   level info, format auto
 metrics
-  recorded, but not served
+  off
 seal
   seal.key of the config`);
     expect(said).not.toContain('s3cr3t');
@@ -182,7 +182,7 @@ backends:
 `);
     expect(said).toContain(`seal
   a random key of this process
-  stored records: the key in /srv/state`);
+  session ids and stored records: the key in /srv/state`);
     expect(said).not.toContain('s3cr3t');
   });
 
@@ -205,9 +205,10 @@ audit
 log
   level info, format auto
 metrics
-  recorded, but not served
+  off
 seal
-  a random key of this process`);
+  a random key of this process
+  session ids and stored records: the key in /project/.bascule`);
   });
 });
 

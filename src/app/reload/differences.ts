@@ -32,7 +32,17 @@ const whole = [
 ] as const satisfies readonly (keyof Config)[];
 
 interface RestartSettings {
-  readonly section: 'listen' | 'limits' | 'log' | 'metrics' | 'seal' | 'store' | 'authServer' | 'traces' | 'console';
+  readonly section:
+    | 'listen'
+    | 'limits'
+    | 'log'
+    | 'metrics'
+    | 'seal'
+    | 'store'
+    | 'authServer'
+    | 'traces'
+    | 'console'
+    | 'instance';
   /** Absent: all of the section. */
   readonly keys?: readonly string[];
   /** What the whole section is called in the file, where its keys are not named one by one. */
@@ -47,6 +57,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'log', why: 'the log is opened at start' },
   { section: 'metrics', why: 'the port is bound at start' },
   { section: 'seal', why: 'what was sealed with one key cannot be opened with another' },
+  { section: 'instance', name: 'name', why: 'the ids of open sessions are bound to it' },
   { section: 'store', why: 'the records in use are there' },
   { section: 'traces', name: 'traces', why: 'the exporter is made at start' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },

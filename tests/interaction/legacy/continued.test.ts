@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
 import {
   call,
   echo,
@@ -74,7 +75,7 @@ function inits({ received }: ScriptedBackend): readonly Json[] {
     .filter((message) => message?.method === 'initialize' && message.params.clientInfo.name === 'raw');
 }
 
-describe('after a restart a session goes on', () => {
+describe('after a restart a session goes on', verifies('gateway:legacy:continued'), () => {
   it('at a legacy backend, in a new session of the backend', async () => {
     const backend = await legacyBackend(echo);
     const gateways = await restarted({ backends: { b: { url: backend.url } } });
@@ -196,7 +197,7 @@ describe('after a restart a session goes on', () => {
   });
 });
 
-describe('a session never lives again', () => {
+describe('a session never lives again', verifies('gateway:legacy:continued-bound'), () => {
   const refused = async (client: LegacyClient) =>
     expectRefused(await client.post(request(1, 'ping')), 404, { ...sessionNotFound, id: 1 });
 

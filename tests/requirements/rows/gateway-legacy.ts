@@ -52,6 +52,18 @@ export const gatewayLegacy = {
     behaviour:
       'An unknown, expired or ended session is 404 `application/json`, -32001 "Session not found", with the id of the request.',
   }),
+  'gateway:legacy:continued': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'After a restart a session goes on under its id, with its client facts, log level and subscriptions, where no backend keeps its state in a process of the gateway.',
+  }),
+  'gateway:legacy:continued-bound': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'A sealed session id opens for its own principal, endpoint and gateway, within its lifetime. A session that was ended, or expired, is never continued.',
+  }),
   'gateway:legacy:session-404-backend-lost': held({
     spec: '2025-11-25/basic/transports#session-management',
     revisions: 'legacy',
