@@ -14,8 +14,8 @@ import { cpuMicros, settle } from '../system.ts';
 const SESSIONS = 200;
 /**
  * Rounds that do not count. Code that runs once for a session is compiled late: with `--trace-opt` the gateway still
- * optimized some ten functions in each of the rounds 8 to 13, and none after the 15th; its CPU time fell by another tenth
- * until the 40th.
+ * optimized some ten functions in each of the rounds 8 to 13, and none after the 15th. Its CPU time fell by another
+ * tenth until the 40th.
  */
 const WARM_ROUNDS = 40;
 

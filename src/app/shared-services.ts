@@ -56,7 +56,10 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
   const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay } = options;
   const seal = createSeal(config.seal.key);
-  const sessionRecords = new SessionRecords(async () => (await storage.open()).records, clock, warn);
+  const sessionRecords = new SessionRecords({
+    records: async () => (await storage.open()).records,
+    ...{ clock, warn, digest },
+  });
   let sessionSeal: SessionSeal | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -94,7 +97,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     sessions: new Sessions(limits, clock, new MemoryBus(), sessionRecords),
     sessionRecords,
     sessionSeal: () => {
-      sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSecrets());
+      sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());
       return sessionSeal;
     },
     pendingCalls: new PendingCalls(limits, {

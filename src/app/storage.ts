@@ -10,8 +10,8 @@ import { createOutwardFetch, type Outward, type OutwardFetch } from '../oauth/fe
 import type { Warn } from '../observe/ports.ts';
 import { StoreError } from '../store/errors.ts';
 import { openFileStore } from '../store/file/open.ts';
-import type { Records, Seal } from '../store/ports.ts';
-import { createSeal } from '../store/seal.ts';
+import type { KeyedSeal, Records, Seal } from '../store/ports.ts';
+import { createSeal, createSealFor } from '../store/seal.ts';
 import { SealedRecords } from '../store/sealed.ts';
 import { loadSecret } from '../store/secret.ts';
 
@@ -30,6 +30,8 @@ export interface OpenState {
 }
 
 const SECRET_BYTES = 32;
+
+const sessionSeal = (secret: string) => createSealFor('session', secret);
 
 export class Storage {
   readonly #config: Config;
@@ -57,15 +59,15 @@ export class Storage {
   }
 
   /** Of sealed session ids. Where none can be kept, the sessions end with this process. */
-  sessionSecrets(): readonly [string, ...string[]] {
+  sessionSeals(): readonly [KeyedSeal, ...KeyedSeal[]] {
     const { seal, store } = this.#config;
     const previous = seal.previous ?? [];
     try {
-      return [loadSecret({ configured: seal.key, dir: store.dir }), ...previous];
+      return [sessionSeal(loadSecret({ configured: seal.key, dir: store.dir })), ...previous.map(sessionSeal)];
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#options.warn(`sessions will not survive a restart: ${error.message}`, {});
-      return [randomBytes(SECRET_BYTES).toString('base64url')];
+      return [sessionSeal(randomBytes(SECRET_BYTES).toString('base64url'))];
     }
   }
 

@@ -103,7 +103,7 @@ export class ContinuedSessions {
     }
   }
 
-  /** Whether no backend keeps state of a session in a process of this gateway, unless the config says that it has none. */
+  /** Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. */
   async #mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
     const { currentGeneration, upstreams } = this.#pipeline.shared;
     const { config } = currentGeneration.now;
@@ -111,7 +111,6 @@ export class ContinuedSessions {
       (backend) => backends.includes(backend.name) && backend.kind === 'stdio' && backend.state !== 'none',
     );
     const found = await Promise.all(keeping.map(({ name }) => upstreams.discover(name, principal, 'legacy')));
-    // A modern backend has no state of sessions.
     return found.every(({ eras }) => !eras.includes('legacy'));
   }
 

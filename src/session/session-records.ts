@@ -2,15 +2,16 @@
  * What is stored of sessions whose ids are sealed: that they have ended, so that none lives again, and what their
  * clients asked for after `initialize`. A session about which nothing is stored has not ended, and asked for nothing.
  */
-import { createHash } from 'node:crypto';
+import type { Digest } from '../catalog/merged-list.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { Records } from '../store/ports.ts';
-import { sealedValueBytes } from '../store/sealed.ts';
 import type { Session } from './session.ts';
 
 const COLLECTION = 'session';
 const ENDED = 'ended';
+/** Of one record: half of what a store takes. */
+const MOST_BYTES = 128 * 1024;
 /** A client that subscribes to a hundred resources causes one record. */
 const WRITE_MS = 250;
 
@@ -21,21 +22,31 @@ export interface SessionState {
   readonly subscriptions: readonly string[];
 }
 
+export interface SessionRecordsPorts {
+  readonly records: () => Promise<Records>;
+  readonly clock: Clock;
+  readonly warn: Warn;
+  readonly digest: Digest;
+}
+
 const nothing: SessionState = { subscriptions: [] };
 
 export class SessionRecords {
   readonly #records: () => Promise<Records>;
   readonly #clock: Clock;
   readonly #warn: Warn;
+  /** Ids are long, and a reader of the store must not learn them. */
+  readonly #keyOf: Digest;
   /** Ends that are not stored yet, or could not be. */
   readonly #ending = new Set<string>();
   readonly #changed = new Map<Session, () => void>();
   #hasFailed = false;
 
-  constructor(records: () => Promise<Records>, clock: Clock, warn: Warn) {
+  constructor({ records, clock, warn, digest }: SessionRecordsPorts) {
     this.#records = records;
     this.#clock = clock;
     this.#warn = warn;
+    this.#keyOf = digest;
   }
 
   /** Resolves when the end is stored, or cannot be. */
@@ -45,7 +56,7 @@ export class SessionRecords {
 
   /** The same for a session that is not known here. */
   async endedAt(id: string, sealedUntil: number): Promise<void> {
-    const key = keyOf(id);
+    const key = this.#keyOf(id);
     this.#ending.add(key);
     if (await this.#write(key, ENDED, sealedUntil)) this.#ending.delete(key);
   }
@@ -55,14 +66,14 @@ export class SessionRecords {
     if (session.sealedUntil === undefined || session.ended || this.#changed.has(session)) return;
     const stop = this.#clock.after(WRITE_MS, () => {
       this.#changed.delete(session);
-      if (!session.ended) void this.#write(keyOf(session.id), stateOf(session), session.sealedUntil);
+      if (!session.ended) void this.#write(this.#keyOf(session.id), stateOf(session), session.sealedUntil);
     });
     this.#changed.set(session, stop);
   }
 
   /** Undefined for a session that has ended. Rejects with a StoreError where that cannot be known. */
   async read(id: string): Promise<SessionState | undefined> {
-    const key = keyOf(id);
+    const key = this.#keyOf(id);
     if (this.#ending.has(key)) return undefined;
     const text = await (await this.#records()).get(COLLECTION, key);
     if (text === ENDED || this.#ending.has(key)) return undefined;
@@ -75,7 +86,7 @@ export class SessionRecords {
     this.#changed.clear();
     for (const [, stop] of waiting) stop();
     await Promise.all(
-      waiting.map(([session]) => this.#write(keyOf(session.id), stateOf(session), session.sealedUntil)),
+      waiting.map(([session]) => this.#write(this.#keyOf(session.id), stateOf(session), session.sealedUntil)),
     );
   }
 
@@ -95,10 +106,5 @@ export class SessionRecords {
 function stateOf({ logLevel, subscriptions }: Session): string {
   const state: SessionState = { level: logLevel, subscriptions: subscriptions.addresses };
   const text = JSON.stringify(state);
-  return Buffer.byteLength(text) > sealedValueBytes ? ENDED : text;
-}
-
-/** Ids are long, and whoever reads the store must not learn them. */
-function keyOf(id: string): string {
-  return createHash('sha256').update(id).digest('base64url');
+  return Buffer.byteLength(text) > MOST_BYTES ? ENDED : text;
 }

@@ -7,17 +7,14 @@
  *   4     characters: which key, so that keys can be replaced
  *   rest  sealed: time of issue, and what the client said of itself
  */
-import { createHash } from 'node:crypto';
 import type { ClientFacts } from '../exchange/call.ts';
-import type { Seal } from '../store/ports.ts';
-import { createSealFor } from '../store/seal.ts';
+import type { KeyedSeal } from '../store/ports.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Raw } from '../wire/compose.ts';
 import { isRevision } from '../wire/revisions.ts';
 
 const FORMAT = '1';
 const KEY_ID_CHARACTERS = 4;
-const PURPOSE = 'session';
 /**
  * Of what a client said of itself. Ids travel in a header of every request, and servers take 8 to 16 KiB of headers.
  * Clients say some hundred bytes.
@@ -38,23 +35,17 @@ export interface SealedSession {
   readonly client: ClientFacts;
 }
 
-interface KeyedSeal {
-  readonly id: string;
-  readonly seal: Seal;
-}
-
 export class SessionSeal {
   /** Which gateway issued the ids: none takes the sessions of another that has the same key. */
   readonly #instance: string;
   readonly #current: KeyedSeal;
   readonly #all: readonly KeyedSeal[];
 
-  /** `secrets`: the current one first, then those whose ids are still accepted. */
-  constructor(instance: string, secrets: readonly [string, ...string[]]) {
+  /** `seals`: the current one first, then those whose ids are still accepted. */
+  constructor(instance: string, seals: readonly [KeyedSeal, ...KeyedSeal[]]) {
     this.#instance = instance;
-    const [current, ...previous] = secrets;
-    this.#current = keyed(current);
-    this.#all = [this.#current, ...previous.map(keyed)];
+    this.#current = seals[0];
+    this.#all = seals;
   }
 
   /** Undefined where the client said too much of itself: its session cannot be continued elsewhere. */
@@ -62,15 +53,15 @@ export class SessionSeal {
     const { revision, capabilities, info, via } = client;
     const plain = JSON.stringify([issuedAt, revision, capabilities.raw, info === undefined ? null : textOf(info), via]);
     if (Buffer.byteLength(plain) > MOST_BYTES) return undefined;
-    return `${FORMAT}${this.#current.id}${this.#current.seal.seal(plain, this.#context(place))}`;
+    return `${FORMAT}${keyIdOf(this.#current)}${this.#current.seal(plain, this.#context(place))}`;
   }
 
   /** Undefined for everything that was not issued by this gateway, for this place. */
   open(id: string, place: SessionPlace): SealedSession | undefined {
     if (!id.startsWith(FORMAT) || id.length > 2 * MOST_BYTES) return undefined;
     const keyId = id.slice(FORMAT.length, FORMAT.length + KEY_ID_CHARACTERS);
-    const key = this.#all.find((candidate) => candidate.id === keyId);
-    const plain = key?.seal.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
+    const key = this.#all.find((candidate) => keyIdOf(candidate) === keyId);
+    const plain = key?.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
     if (plain === undefined) return undefined;
     const [issuedAt, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
     // A process of another version may know other revisions.
@@ -101,10 +92,6 @@ function textOf(raw: Raw): string {
   return typeof raw === 'string' ? raw : Buffer.from(raw).toString();
 }
 
-function keyed(secret: string): KeyedSeal {
-  const id = createHash('sha256')
-    .update(`bascule session key\0${secret}`)
-    .digest('base64url')
-    .slice(0, KEY_ID_CHARACTERS);
-  return { id, seal: createSealFor(PURPOSE, secret) };
+function keyIdOf({ keyId }: KeyedSeal): string {
+  return keyId.slice(0, KEY_ID_CHARACTERS);
 }

@@ -79,3 +79,9 @@ export interface Seal {
   /** Undefined if it was changed, or sealed with a different key or context. */
   open(sealed: string, context: string): string | undefined;
 }
+
+/** One of several, of which a sealed value names the one that opens it. */
+export interface KeyedSeal extends Seal {
+  /** Says nothing about the key. In characters of base64url, at least 16 of them. */
+  readonly keyId: string;
+}

@@ -1,6 +1,6 @@
 /** AES-256-GCM with a random nonce; the context is authenticated and not stored. */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import type { Seal } from './ports.ts';
+import type { KeyedSeal, Seal } from './ports.ts';
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -17,8 +17,9 @@ export function createSeal(secret: string | undefined): Seal {
 }
 
 /** With a key of its own: what is sealed for one purpose means nothing for another. */
-export function createSealFor(purpose: string, secret: string): Seal {
-  return sealWith(Buffer.from(hkdfSync('sha256', secret, 'bascule', purpose, KEY_BYTES)));
+export function createSealFor(purpose: string, secret: string): KeyedSeal {
+  const derived = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'bascule', `${purpose} ${use}`, KEY_BYTES));
+  return { ...sealWith(derived('key')), keyId: derived('key id').toString('base64url') };
 }
 
 function sealWith(key: Buffer): Seal {
