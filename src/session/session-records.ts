@@ -14,6 +14,12 @@ const ENDED = 'ended';
 const MOST_BYTES = 128 * 1024;
 /** A client that subscribes to a hundred resources causes one record. */
 const WRITE_MS = 250;
+/** An end that could not be stored is stored later: a disk that was full may have room again. */
+const RETRY_MS = 5_000;
+/** Ends that could not be stored: some 10 MB. With more of them, no session is continued here any more. */
+const MOST_UNSTORED = 100_000;
+/** The time of day may be set back by this much: an end is kept for longer than its id can be opened. */
+const SET_BACK_MS = 3600_000;
 
 /** What a client asked for in its session. */
 export interface SessionState {
@@ -37,10 +43,15 @@ export class SessionRecords {
   readonly #warn: Warn;
   /** Ids are long, and a reader of the store must not learn them. */
   readonly #keyOf: Digest;
-  /** Ends that are not stored yet, or could not be. */
-  readonly #ending = new Set<string>();
+  /** Ends that are not stored yet, or could not be, each with the end of its record. */
+  readonly #ending = new Map<string, number>();
   readonly #changed = new Map<Session, () => void>();
+  /** What is stored of these is their end: a later state must not replace it. */
+  readonly #over = new WeakSet<Session>();
+  #stopRetrying: (() => void) | undefined;
   #hasFailed = false;
+  /** Ends were forgotten, because there were too many of them. */
+  #hasForgotten = false;
 
   constructor({ records, clock, warn, digest }: SessionRecordsPorts) {
     this.#records = records;
@@ -50,23 +61,25 @@ export class SessionRecords {
   }
 
   /** Resolves when the end is stored, or cannot be. */
-  async ended({ id, sealedUntil }: Session): Promise<void> {
-    if (sealedUntil !== undefined) await this.endedAt(id, sealedUntil);
+  async ended(session: Session): Promise<void> {
+    this.#over.add(session);
+    if (session.sealedUntil !== undefined) await this.endedAt(session.id, session.sealedUntil);
   }
 
   /** The same for a session that is not known here. */
   async endedAt(id: string, sealedUntil: number): Promise<void> {
     const key = this.#keyOf(id);
-    this.#ending.add(key);
-    if (await this.#write(key, ENDED, sealedUntil)) this.#ending.delete(key);
+    this.#ending.set(key, sealedUntil + SET_BACK_MS);
+    await this.#storeEnd(key);
+    if (this.#ending.has(key)) this.#retryLater();
   }
 
   /** The log level or the subscriptions of the session have changed. */
   changed(session: Session): void {
-    if (session.sealedUntil === undefined || session.ended || this.#changed.has(session)) return;
+    if (session.sealedUntil === undefined || this.#changed.has(session)) return;
     const stop = this.#clock.after(WRITE_MS, () => {
       this.#changed.delete(session);
-      if (!session.ended) void this.#write(this.#keyOf(session.id), stateOf(session), session.sealedUntil);
+      void this.#storeState(session);
     });
     this.#changed.set(session, stop);
   }
@@ -74,7 +87,7 @@ export class SessionRecords {
   /** Undefined for a session that has ended. Rejects with a StoreError where that cannot be known. */
   async read(id: string): Promise<SessionState | undefined> {
     const key = this.#keyOf(id);
-    if (this.#ending.has(key)) return undefined;
+    if (this.#ending.has(key) || this.#hasForgotten) return undefined;
     const text = await (await this.#records()).get(COLLECTION, key);
     if (text === ENDED || this.#ending.has(key)) return undefined;
     return text === undefined ? nothing : (JSON.parse(text) as SessionState);
@@ -85,9 +98,35 @@ export class SessionRecords {
     const waiting = [...this.#changed];
     this.#changed.clear();
     for (const [, stop] of waiting) stop();
-    await Promise.all(
-      waiting.map(([session]) => this.#write(this.#keyOf(session.id), stateOf(session), session.sealedUntil)),
-    );
+    this.#stopRetrying?.();
+    await Promise.all([...waiting.map(([session]) => this.#storeState(session)), this.#storeEnds()]);
+  }
+
+  async #storeState(session: Session): Promise<void> {
+    if (session.ended || this.#over.has(session)) return;
+    await this.#write(this.#keyOf(session.id), stateOf(session), session.sealedUntil);
+  }
+
+  async #storeEnd(key: string): Promise<void> {
+    if (await this.#write(key, ENDED, this.#ending.get(key))) this.#ending.delete(key);
+  }
+
+  async #storeEnds(): Promise<void> {
+    await Promise.all([...this.#ending.keys()].map((key) => this.#storeEnd(key)));
+  }
+
+  #retryLater(): void {
+    if (this.#ending.size > MOST_UNSTORED) {
+      this.#ending.clear();
+      this.#hasForgotten = true;
+    }
+    this.#stopRetrying ??= this.#clock.after(RETRY_MS, () => void this.#retry());
+  }
+
+  async #retry(): Promise<void> {
+    this.#stopRetrying = undefined;
+    await this.#storeEnds();
+    if (this.#ending.size > 0) this.#retryLater();
   }
 
   async #write(key: string, value: string, endsAt: number | undefined): Promise<boolean> {
