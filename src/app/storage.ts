@@ -2,7 +2,6 @@
  * What outlives the process, and the fetch for addresses that others have named. Both are opened once, when they are
  * needed.
  */
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -11,7 +10,7 @@ import type { Warn } from '../observe/ports.ts';
 import { StoreError } from '../store/errors.ts';
 import { openFileStore } from '../store/file/open.ts';
 import type { KeyedSeal, Records, Seal } from '../store/ports.ts';
-import { createSeal, createSealFor } from '../store/seal.ts';
+import { createSeal, createSealFor, openingWith } from '../store/seal.ts';
 import { SealedRecords } from '../store/sealed.ts';
 import { loadSecret } from '../store/secret.ts';
 
@@ -28,8 +27,6 @@ export interface OpenState {
   readonly seal: Seal;
   readonly outwardFetch: OutwardFetch;
 }
-
-const SECRET_BYTES = 32;
 
 const sessionSeal = (secret: string) => createSealFor('session', secret);
 
@@ -58,8 +55,8 @@ export class Storage {
     return this.#open;
   }
 
-  /** Of sealed session ids. Where none can be kept, the sessions end with this process. */
-  sessionSeals(): readonly [KeyedSeal, ...KeyedSeal[]] {
+  /** Of sealed session ids. None where no key can be kept: the sessions end with this process. */
+  sessionSeals(): readonly KeyedSeal[] {
     const { seal, store } = this.#config;
     const previous = seal.previous ?? [];
     try {
@@ -67,7 +64,7 @@ export class Storage {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#options.warn(`sessions will not survive a restart: ${error.message}`, {});
-      return [sessionSeal(randomBytes(SECRET_BYTES).toString('base64url'))];
+      return [];
     }
   }
 
@@ -81,7 +78,7 @@ export class Storage {
     const { seal, store, authServer } = this.#config;
     const { records: given, outwardFetch, now, warn } = this.#options;
     const secret = given === undefined ? loadSecret({ configured: seal.key, dir: store.dir }) : seal.key;
-    const own = createSeal(secret);
+    const own = openingWith(createSeal(secret), (seal.previous ?? []).map(createSeal));
     // The records contain tokens and keys, so they are sealed: the file alone reveals nothing.
     const records = given ?? new SealedRecords((await openFileStore({ dir: store.dir, now, warn })).records, own, warn);
     if (outwardFetch !== undefined) return { records, seal: own, outwardFetch };

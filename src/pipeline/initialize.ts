@@ -78,15 +78,16 @@ export async function initialize(services: StageServices, context: RequestContex
   }
 }
 
-/** Undefined where the client said too much of itself: its session ends with this process. */
+/** Undefined where none can be made: the session ends with this process. */
 function sealedId(
   { sessionSeal, timeOfDay, limits }: SharedServices,
   { endpoint, principal }: RequestContext,
   client: ClientFacts,
 ): { readonly id: string; readonly seal: SealFacts } | undefined {
   const issuedAt = timeOfDay();
-  const id = sessionSeal().issue({ issuedAt, client }, { endpoint: endpoint.path, principal: principal.key });
-  return id === undefined ? undefined : { id, seal: { until: issuedAt + limits.sessionMaxMs, age: 0 } };
+  const until = issuedAt + limits.sessionMaxMs;
+  const id = sessionSeal().issue({ issuedAt, until, client }, { endpoint: endpoint.path, principal: principal.key });
+  return id === undefined ? undefined : { id, seal: { until, age: 0 } };
 }
 
 /** Other messages wait. Returns a function to call when `initialize` has been answered, with a result or an error. */

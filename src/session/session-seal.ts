@@ -32,27 +32,30 @@ export interface SessionPlace {
 export interface SealedSession {
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
+  /** Until when it may live, likewise. The limit may be another one later; records of the session end with this. */
+  readonly until: number;
   readonly client: ClientFacts;
 }
 
 export class SessionSeal {
   /** Which gateway issued the ids: none takes the sessions of another that has the same key. */
   readonly #instance: string;
-  readonly #current: KeyedSeal;
+  readonly #current: KeyedSeal | undefined;
   readonly #all: readonly KeyedSeal[];
 
-  /** `seals`: the current one first, then those whose ids are still accepted. */
-  constructor(instance: string, seals: readonly [KeyedSeal, ...KeyedSeal[]]) {
+  /** `seals`: the current one first, then those whose ids are still accepted. Without any, no id is sealed. */
+  constructor(instance: string, seals: readonly KeyedSeal[]) {
     this.#instance = instance;
     this.#current = seals[0];
     this.#all = seals;
   }
 
-  /** Undefined where the client said too much of itself: its session cannot be continued elsewhere. */
-  issue({ issuedAt, client }: SealedSession, place: SessionPlace): string | undefined {
+  /** Undefined without a key, or where the client said too much of itself: its session is not continued elsewhere. */
+  issue({ issuedAt, until, client }: SealedSession, place: SessionPlace): string | undefined {
     const { revision, capabilities, info, via } = client;
-    const plain = JSON.stringify([issuedAt, revision, capabilities.raw, info === undefined ? null : textOf(info), via]);
-    if (Buffer.byteLength(plain) > MOST_BYTES) return undefined;
+    const facts = [issuedAt, until, revision, capabilities.raw, info === undefined ? null : textOf(info), via];
+    const plain = JSON.stringify(facts);
+    if (this.#current === undefined || Buffer.byteLength(plain) > MOST_BYTES) return undefined;
     return `${FORMAT}${keyIdOf(this.#current)}${this.#current.seal(plain, this.#context(place))}`;
   }
 
@@ -63,11 +66,11 @@ export class SessionSeal {
     const key = this.#all.find((candidate) => keyIdOf(candidate) === keyId);
     const plain = key?.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
     if (plain === undefined) return undefined;
-    const [issuedAt, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
+    const [issuedAt, until, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
     // A process of another version may know other revisions.
     if (!isRevision(revision)) return undefined;
     return {
-      issuedAt,
+      ...{ issuedAt, until },
       client: {
         ...{ revision, info: info ?? undefined, capabilities: readCapabilities(capabilities) },
         ...(via && { via }),
@@ -82,6 +85,7 @@ export class SessionSeal {
 
 type SealedFacts = [
   issuedAt: number,
+  until: number,
   revision: string,
   capabilities: unknown,
   info: string | null,

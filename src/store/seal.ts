@@ -22,6 +22,21 @@ export function createSealFor(purpose: string, secret: string): KeyedSeal {
   return { ...sealWith(derived('key')), keyId: derived('key id').toString('base64url') };
 }
 
+/** Seals with the current key. Opens what was sealed with a previous one as well. */
+export function openingWith(current: Seal, previous: readonly Seal[]): Seal {
+  const all = [current, ...previous];
+  return {
+    seal: (plain, context) => current.seal(plain, context),
+    open: (sealed, context) => {
+      for (const seal of all) {
+        const plain = seal.open(sealed, context);
+        if (plain !== undefined) return plain;
+      }
+      return undefined;
+    },
+  };
+}
+
 function sealWith(key: Buffer): Seal {
   return {
     seal(plain, context) {
