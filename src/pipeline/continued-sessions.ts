@@ -29,8 +29,8 @@ export type SessionSender = Pick<RequestContext, 'endpoint' | 'principal' | 'cre
 
 export class ContinuedSessions {
   readonly #pipeline: Pipeline;
-  /** By id: requests that arrive meanwhile wait for the same. */
-  readonly #continuing = new Map<string, Promise<void>>();
+  /** By id: sessions that are being continued or ended. Requests that arrive meanwhile wait for the same. */
+  readonly #busy = new Map<string, Promise<void>>();
 
   constructor(pipeline: Pipeline) {
     this.#pipeline = pipeline;
@@ -40,11 +40,7 @@ export class ContinuedSessions {
   continue(id: string, sender: SessionSender): Promise<void> {
     const sealed = this.opened(id, sender.endpoint, sender.principal);
     if (sealed === undefined) return Promise.reject(new Failure('session_not_found'));
-    const known = this.#continuing.get(id);
-    if (known !== undefined) return known;
-    const continuing = this.#continue(id, sealed, sender).finally(() => this.#continuing.delete(id));
-    this.#continuing.set(id, continuing);
-    return continuing;
+    return this.#busy.get(id) ?? this.#alone(id, this.#continue(id, sealed, sender));
   }
 
   /** What was fixed when the session was opened. Undefined where the id is not ours, or too old. */
@@ -53,20 +49,45 @@ export class ContinuedSessions {
     if (sessions.has(id)) return undefined;
     const sealed = sessionSeal().open(id, { endpoint: path, principal: principal.key });
     if (sealed === undefined || !profile.revisions.includes(sealed.client.revision)) return undefined;
-    const age = timeOfDay() - sealed.issuedAt;
-    return age > limits.sessionMaxMs || age < -CLOCKS_APART_MS ? undefined : sealed;
+    const now = timeOfDay();
+    const age = now - sealed.issuedAt;
+    // The limit may have been lowered since.
+    const isOver = now > sealed.until || age > limits.sessionMaxMs;
+    return isOver || age < -CLOCKS_APART_MS ? undefined : sealed;
   }
 
-  /** The session has ended, and is continued nowhere. Resolves when that is stored. */
-  async end(id: string, { issuedAt }: SealedSession): Promise<void> {
-    const { sessionRecords, limits } = this.#pipeline.shared;
+  /** Resolves when the session is neither being continued nor being ended. */
+  async settled(id: string): Promise<void> {
+    for (let busy = this.#busy.get(id); busy !== undefined; busy = this.#busy.get(id)) await busy.catch(ignore);
+  }
+
+  /** The session has ended, and is continued nowhere. Call it when `settled`. Resolves when that is stored. */
+  end(id: string, sealed: SealedSession): Promise<void> {
+    return this.#alone(id, this.#end(id, sealed));
+  }
+
+  async #end(id: string, { until }: SealedSession): Promise<void> {
     await this.#stateOf(id);
-    await sessionRecords.endedAt(id, issuedAt + limits.sessionMaxMs);
+    await this.#pipeline.shared.sessionRecords.endedAt(id, until);
+  }
+
+  /** A shutdown waits for it. */
+  #alone(id: string, doing: Promise<void>): Promise<void> {
+    const { work } = this.#pipeline.shared;
+    work.begin();
+    const done = doing.finally(() => {
+      work.end();
+      this.#busy.delete(id);
+    });
+    this.#busy.set(id, done);
+    return done;
   }
 
   /** Rejects with a Failure for a session that has ended, or may have. */
   async #stateOf(id: string): Promise<SessionState> {
-    const state = await this.#pipeline.shared.sessionRecords.read(id).catch((cause: unknown) => {
+    const { sessionRecords, work } = this.#pipeline.shared;
+    const state = await sessionRecords.read(id).catch((cause: unknown) => {
+      if (work.draining) throw new Failure('shutting_down');
       // A client that gets this opens a new session.
       throw new Failure('session_not_found', { message: UNREADABLE, cause });
     });
@@ -74,16 +95,20 @@ export class ContinuedSessions {
     return state;
   }
 
-  async #continue(id: string, { issuedAt, client }: SealedSession, sender: SessionSender): Promise<void> {
+  async #continue(id: string, { issuedAt, until, client }: SealedSession, sender: SessionSender): Promise<void> {
     const { shared, sessionUpstreams } = this.#pipeline;
-    const { sessions, limits, timeOfDay, currentGeneration } = shared;
+    const { sessions, timeOfDay, currentGeneration, work } = shared;
     const { endpoint, principal } = sender;
     sessions.reserve(principal);
     let isAdded = false;
     try {
       const state = await this.#stateOf(id);
       if (!(await this.#mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
-      const seal = { until: issuedAt + limits.sessionMaxMs, age: Math.max(0, timeOfDay() - issuedAt) };
+      // The next process continues it.
+      if (work.draining) throw new Failure('shutting_down');
+      // A reload may have removed the endpoint meanwhile.
+      if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
+      const seal = { until, age: Math.max(0, timeOfDay() - issuedAt) };
       const place = currentGeneration.place(endpoint);
       const streams = newStreams(shared, id, client.revision, true);
       const session = newSession(shared, { id, principal, endpoint: place, client, seal }, streams);
@@ -94,7 +119,7 @@ export class ContinuedSessions {
       sessions.add(session);
       isAdded = true;
       sessionUpstreams.openAgain(session);
-      this.#subscribeAgain(session, sender, state);
+      void this.#subscribeAgain(session, sender, state);
       // They may have changed while nobody listened.
       for (const kind of listKinds) session.tellChanged(kind);
       shared.count('session.continued');
@@ -103,29 +128,43 @@ export class ContinuedSessions {
     }
   }
 
-  /** Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. */
+  /**
+   * Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. One that
+   * cannot be asked may be legacy.
+   */
   async #mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
     const { currentGeneration, upstreams } = this.#pipeline.shared;
     const { config } = currentGeneration.now;
     const keeping = config.backends.filter(
       (backend) => backends.includes(backend.name) && backend.kind === 'stdio' && backend.state !== 'none',
     );
-    const found = await Promise.all(keeping.map(({ name }) => upstreams.discover(name, principal, 'legacy')));
-    return found.every(({ eras }) => !eras.includes('legacy'));
+    const eras = keeping.map(async ({ name }) => (await upstreams.discover(name, principal, 'legacy')).eras);
+    const found = await Promise.allSettled(eras);
+    return found.every((one) => one.status === 'fulfilled' && !one.value.includes('legacy'));
   }
 
-  /** As the client's own requests: the rules of the moment decide about each. */
-  #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: SessionState): void {
+  /**
+   * As the client's own requests: the rules of the moment decide about each. One after the other, so that they take one
+   * place among the requests in flight. The stored state is replaced when all of them are over.
+   */
+  async #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: SessionState): Promise<void> {
     const { endpoint, generation, principal, credentials } = sender;
-    const failed = (failure: Failure) =>
-      this.#pipeline.shared.warn('a subscription of a continued session ends', { reason: failure.reason });
+    const { warn, work, sessionRecords } = this.#pipeline.shared;
+    if (subscriptions.length === 0) return;
+    session.records = undefined;
     for (const [index, uri] of subscriptions.entries()) {
+      if (session.ended || work.draining) return;
       const bytes = requestBytes(`"again-${index}"`, 'resources/subscribe', JSON.stringify({ uri }));
       const message = skimMessage(bytes) as Request;
       const header = (name: string) => (name === 'mcp-session-id' ? session.id : undefined);
-      const arrival = { message, header, reply: new UnreadReply(failed) };
-      this.#pipeline.take(new RequestContext(generation, endpoint, 'legacy', { principal, credentials }, arrival));
+      const failure = await new Promise<Failure | undefined>((over) => {
+        const arrival = { message, header, reply: new UnreadReply(over) };
+        this.#pipeline.take(new RequestContext(generation, endpoint, 'legacy', { principal, credentials }, arrival));
+      });
+      if (failure !== undefined) warn('a subscription of a continued session ends', { reason: failure.reason });
     }
+    session.records = sessionRecords;
+    sessionRecords.changed(session);
   }
 }
 
@@ -134,10 +173,10 @@ const ignore = (): void => undefined;
 /** Of a request that the gateway makes in its client's name. Only a failure is told. */
 class UnreadReply implements Reply, Outlet {
   readonly carries = false;
-  readonly #failed: (failure: Failure) => void;
+  readonly #over: (failure?: Failure) => void;
 
-  constructor(failed: (failure: Failure) => void) {
-    this.#failed = failed;
+  constructor(over: (failure?: Failure) => void) {
+    this.#over = over;
   }
 
   readonly carry = ignore;
@@ -148,7 +187,7 @@ class UnreadReply implements Reply, Outlet {
   readonly onAbandoned = ignore;
 
   refuse(failure: Failure): void {
-    this.#failed(failure);
+    this.#over(failure);
   }
 
   open(): readonly Outlet[] {
@@ -156,6 +195,6 @@ class UnreadReply implements Reply, Outlet {
   }
 
   settle(settlement: Settlement): void {
-    if (settlement.kind === 'failure') this.#failed(settlement.failure);
+    this.#over(settlement.kind === 'failure' ? settlement.failure : undefined);
   }
 }

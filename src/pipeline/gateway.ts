@@ -106,12 +106,15 @@ export class McpGateway implements Gateway {
     const { endpoint, sender, header } = request;
     const id = header('mcp-session-id') ?? '';
     const { continued } = this.#pipeline;
+    await continued.settled(id);
     const elsewhere = continued.opened(id, endpoint, sender.principal);
     if (elsewhere === undefined) return this.#onSession(request, (session) => this.#shared.sessions.end(session));
     try {
       const lacking = this.#lacking(endpoint, sender);
-      if (lacking === undefined) await continued.end(id, elsewhere);
-      return lacking;
+      if (lacking !== undefined) return lacking;
+      checkVersionHeader(header('mcp-protocol-version'), elsewhere.client.revision);
+      await continued.end(id, elsewhere);
+      return undefined;
     } catch (error) {
       return this.#shared.fault(error);
     }

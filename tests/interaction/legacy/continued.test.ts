@@ -1,8 +1,5 @@
 /** Sessions that outlive the process that opened them: what goes on after a restart, and what never lives again. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import {
   call,
@@ -16,57 +13,14 @@ import {
   text,
   unknownEvent,
 } from '../harness/behind.ts';
-import { type Headers, type Json, until } from '../harness/client.ts';
+import { type Json, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
 import { bearer, keyRing } from '../harness/credentials.ts';
-import { connectLegacy, type Introduction, LegacyClient } from '../harness/eras.ts';
-import { type ConfigValue, type Ports, startGateway, type TestGateway } from '../harness/gateway.ts';
+import { connectLegacy, type LegacyClient } from '../harness/eras.ts';
+import type { ConfigValue, Ports } from '../harness/gateway.ts';
 import { legacyBackend, modernBackend, type ScriptedBackend } from '../harness/http-backend.ts';
-import { legacyProcess, modernProcess, type StdioBackend } from '../harness/stdio-backend.ts';
-
-function directory(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'bascule-continued-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
-/** One gateway after another, with the same config and the same state. */
-class Restarted {
-  gateway!: TestGateway;
-  readonly #config: ConfigValue;
-  readonly #ports: Ports;
-
-  constructor(config: ConfigValue, ports: Ports = {}) {
-    this.#config = { store: { dir: directory() }, ...config };
-    this.#ports = ports;
-  }
-
-  /** `more`: settings that are different from now on. */
-  async start(more: ConfigValue = {}, ports: Ports = {}): Promise<TestGateway> {
-    await this.gateway?.close();
-    this.gateway = await startGateway({ ...this.#config, ...more }, { ...this.#ports, ...ports });
-    return this.gateway;
-  }
-
-  connect(introduction?: Introduction, credentials?: Headers): Promise<LegacyClient> {
-    return connectLegacy(this.gateway.url(), introduction, credentials);
-  }
-
-  /** The same client, at the gateway of now. */
-  again({ session, revision, initialized, credentials }: LegacyClient, path = '/mcp'): LegacyClient {
-    return new LegacyClient(`${this.gateway.origin}${path}`, session, revision, initialized, credentials);
-  }
-}
-
-async function restarted(config: ConfigValue, ports?: Ports): Promise<Restarted> {
-  const made = new Restarted(config, ports);
-  await made.start();
-  return made;
-}
-
-function commandOf({ command, args }: StdioBackend): object {
-  return { command, args };
-}
+import { commandOf, restarted } from '../harness/restarted.ts';
+import { legacyProcess, modernProcess } from '../harness/stdio-backend.ts';
 
 /** The `initialize` requests in the client's name. The gateway looks at its backends under its own. */
 function inits({ received }: ScriptedBackend): readonly Json[] {
