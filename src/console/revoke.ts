@@ -6,7 +6,8 @@ import { shownWho } from './message-facts.ts';
 import { shownId } from './people.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
-export function revoke(ports: ConsolePorts, body: unknown, { principal }: Operator): object {
+/** Resolves when no process can continue the sessions. */
+export async function revoke(ports: ConsolePorts, body: unknown, { principal }: Operator): Promise<object> {
   const { sessions, digest, warn } = ports;
   const { session, person } = isObject(body) ? body : {};
   const isMeant = (one: Session) =>
@@ -17,10 +18,29 @@ export function revoke(ports: ConsolePorts, body: unknown, { principal }: Operat
   if (typeof session === 'string' && meant.length === 0)
     throw new ConsoleRefusal(404, 'unknown_session', 'There is no such session: it may have ended');
   const failure = new Failure('session_ended', { message: 'An operator has ended the session' });
-  for (const one of meant) {
-    void sessions.end(one, failure);
-    const endpoint = one.endpoint.path;
-    warn('an operator has ended a session', { operator: shownWho(principal), of: shownWho(one.principal), endpoint });
-  }
+  const ending = meant.map((one) => sessions.end(one, failure));
+  for (const { endpoint, principal: of } of meant)
+    warn('an operator has ended a session', {
+      operator: shownWho(principal),
+      of: shownWho(of),
+      endpoint: endpoint.path,
+    });
+  await Promise.all(ending);
+  if (typeof person === 'string') await revokeUnknown(ports, person, meant);
   return { ended: meant.length };
+}
+
+/** The person may have sessions that were opened before a restart, and were not used since. */
+async function revokeUnknown(ports: ConsolePorts, person: string, known: readonly Session[]): Promise<void> {
+  const { sessions, recorder, digest, timeOfDay } = ports;
+  const seen = [...known, ...recorder.people.all()];
+  const of = seen.find(({ principal }) => shownId(digest, principal.key) === person)?.principal;
+  if (of === undefined) return;
+  try {
+    await sessions.revokeUnknown(of, timeOfDay());
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown';
+    const text = `Sessions from before a restart may go on: their end cannot be stored: ${why}`;
+    throw new ConsoleRefusal(503, 'not_stored', text);
+  }
 }

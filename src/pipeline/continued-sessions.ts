@@ -9,7 +9,7 @@ import type { Outlet, Reply, Settlement } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
 import { plainInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
-import type { SessionState } from '../session/session-records.ts';
+import type { SessionIssue, SessionState } from '../session/session-records.ts';
 import type { SealedSession } from '../session/session-seal.ts';
 import { requestBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
@@ -62,12 +62,12 @@ export class ContinuedSessions {
   }
 
   /** The session has ended, and is continued nowhere. Call it when `settled`. Resolves when that is stored. */
-  end(id: string, sealed: SealedSession): Promise<void> {
-    return this.#alone(id, this.#end(id, sealed));
+  end(id: string, principal: Principal, sealed: SealedSession): Promise<void> {
+    return this.#alone(id, this.#end(id, principal, sealed));
   }
 
-  async #end(id: string, { until }: SealedSession): Promise<void> {
-    await this.#stateOf(id);
+  async #end(id: string, principal: Principal, { issuedAt, until }: SealedSession): Promise<void> {
+    await this.#stateOf(id, { principal: principal.key, issuedAt });
     await this.#pipeline.shared.sessionRecords.endedAt(id, until);
   }
 
@@ -84,9 +84,9 @@ export class ContinuedSessions {
   }
 
   /** Rejects with a Failure for a session that has ended, or may have. */
-  async #stateOf(id: string): Promise<SessionState> {
+  async #stateOf(id: string, issue: SessionIssue): Promise<SessionState> {
     const { sessionRecords, work } = this.#pipeline.shared;
-    const state = await sessionRecords.read(id).catch((cause: unknown) => {
+    const state = await sessionRecords.read(id, issue).catch((cause: unknown) => {
       if (work.draining) throw new Failure('shutting_down');
       // A client that gets this opens a new session.
       throw new Failure('session_not_found', { message: UNREADABLE, cause });
@@ -102,8 +102,9 @@ export class ContinuedSessions {
     sessions.reserve(principal);
     let isAdded = false;
     try {
-      const state = await this.#stateOf(id);
       if (!(await this.#mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
+      // Last: what is waited for afterwards could not notice an end.
+      const state = await this.#stateOf(id, { principal: principal.key, issuedAt });
       // The next process continues it.
       if (work.draining) throw new Failure('shutting_down');
       // A reload may have removed the endpoint meanwhile.

@@ -113,7 +113,7 @@ export class McpGateway implements Gateway {
       const lacking = this.#lacking(endpoint, sender);
       if (lacking !== undefined) return lacking;
       checkVersionHeader(header('mcp-protocol-version'), elsewhere.client.revision);
-      await continued.end(id, elsewhere);
+      await continued.end(id, sender.principal, elsewhere);
       return undefined;
     } catch (error) {
       return this.#shared.fault(error);

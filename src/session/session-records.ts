@@ -10,6 +10,8 @@ import type { Session } from './session.ts';
 
 const COLLECTION = 'session';
 const ENDED = 'ended';
+/** By principal: the time of issue of the last session that an operator has ended. */
+const REVOKED = 'session-revoked';
 /** Of one record: half of what a store takes. */
 const MOST_BYTES = 128 * 1024;
 /** A client that subscribes to a hundred resources causes one record. */
@@ -20,6 +22,13 @@ const RETRY_MS = 5_000;
 const MOST_UNSTORED = 100_000;
 /** The time of day may be set back by this much: an end is kept for longer than its id can be opened. */
 const SET_BACK_MS = 3600_000;
+
+/** Whose session it is, and when it was opened, in milliseconds since 1970. */
+export interface SessionIssue {
+  /** The key of the principal. */
+  readonly principal: string;
+  readonly issuedAt: number;
+}
 
 /** What a client asked for in its session. */
 export interface SessionState {
@@ -74,6 +83,15 @@ export class SessionRecords {
     if (this.#ending.has(key)) this.#retryLater();
   }
 
+  /**
+   * Ends the sessions that the principal has opened until now, in milliseconds since 1970, where they are not known. No
+   * such session lives longer than `sealedUntil`. Rejects with a StoreError.
+   */
+  async revoke(principal: string, now: number, sealedUntil: number): Promise<void> {
+    const records = await this.#records();
+    await records.put(REVOKED, this.#keyOf(principal), String(now), sealedUntil + SET_BACK_MS);
+  }
+
   /** The log level or the subscriptions of the session have changed. */
   changed(session: Session): void {
     if (session.sealedUntil === undefined || this.#changed.has(session)) return;
@@ -85,10 +103,13 @@ export class SessionRecords {
   }
 
   /** Undefined for a session that has ended. Rejects with a StoreError where that cannot be known. */
-  async read(id: string): Promise<SessionState | undefined> {
+  async read(id: string, { principal, issuedAt }: SessionIssue): Promise<SessionState | undefined> {
     const key = this.#keyOf(id);
     if (this.#ending.has(key) || this.#hasForgotten) return undefined;
-    const text = await (await this.#records()).get(COLLECTION, key);
+    const records = await this.#records();
+    const revokedAt = await records.get(REVOKED, this.#keyOf(principal));
+    if (revokedAt !== undefined && issuedAt <= Number(revokedAt)) return undefined;
+    const text = await records.get(COLLECTION, key);
     if (text === ENDED || this.#ending.has(key)) return undefined;
     return text === undefined ? nothing : (JSON.parse(text) as SessionState);
   }

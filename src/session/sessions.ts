@@ -94,6 +94,14 @@ export class Sessions {
     await isStored;
   }
 
+  /**
+   * Ends the sessions that the principal has opened until now, in milliseconds since 1970, where they are not known
+   * here. Rejects with a StoreError.
+   */
+  async revokeUnknown({ key }: Principal, now: number): Promise<void> {
+    await this.#records.revoke(key, now, now + this.#limits.sessionMaxMs);
+  }
+
   /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
     void this.#records.ended(session);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryRecords } from '../../kit/memory-records.ts';
 import { verifies } from '../../requirements/verifies.ts';
+import { act, ask } from '../console/setup.ts';
 import { call, echo, expectRefused, notification, request, result, sessionNotFound, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { LeapClock } from '../harness/clock.ts';
@@ -152,6 +153,18 @@ describe('an ended session stays ended', verifies('gateway:legacy:continued-boun
     await continuing;
     expect((await ending).status).toBe(204);
     await refused(again);
+    await gateways.start();
+    await refused(gateways.again(client));
+  });
+
+  it('where an operator ended all sessions of its principal, and it was not used since the restart', async () => {
+    const { gateways, client } = await opened({ console: {} }, { control: true });
+    const gateway = await gateways.start();
+    const used = await gateways.connect();
+    const { people } = await ask(gateway, '/people');
+    expect((await act(gateway, '/sessions/revoke', { person: people[0].id })).body).toEqual({ ended: 1 });
+    await refused(used);
+    await refused(gateways.again(client));
     await gateways.start();
     await refused(gateways.again(client));
   });
