@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { echo, expectRefused, request, sessionNotFound } from './behind.ts';
 import type { Headers } from './client.ts';
 import { connectLegacy, type Introduction, LegacyClient } from './eras.ts';
 import { type ConfigValue, type Ports, startGateway, type TestGateway } from './gateway.ts';
+import { legacyBackend, type Script } from './http-backend.ts';
 import type { StdioBackend } from './stdio-backend.ts';
 
 /** Removed when the test is over. */
@@ -51,4 +53,23 @@ export async function restarted(config: ConfigValue, ports?: Ports): Promise<Res
 /** Of a backend in a config. */
 export function commandOf({ command, args }: StdioBackend): object {
   return { command, args };
+}
+
+/** What a client gets whose session is gone. */
+export async function expectGone(client: LegacyClient): Promise<void> {
+  expectRefused(await client.post(request(1, 'ping')), 404, { ...sessionNotFound, id: 1 });
+}
+
+/** A backend of restarted gateways that accepts what the gateway repeats. */
+export const accepting: Script = {
+  ...echo,
+  'logging/setLevel': (turn) => turn.result({}),
+  'resources/subscribe': (turn) => turn.result({}),
+};
+
+/** A session at such a backend. */
+export async function openedAtFirst(config: ConfigValue = {}, ports: Ports = {}) {
+  const backend = await legacyBackend(accepting);
+  const gateways = await restarted({ backends: { b: { url: backend.url } }, ...config }, ports);
+  return { backend, gateways, client: await gateways.connect() };
 }
