@@ -36,6 +36,16 @@ describe('a session is continued', verifies('gateway:legacy:continued'), () => {
     await until(() => backend.of('resources/subscribe').length === 5, 'all are subscribed again');
   });
 
+  it('where its client says much of itself, and not where it says too much for a header', async () => {
+    const { gateways } = await openedAtFirst();
+    const saying = (bytes: number) => ({ capabilities: { experimental: { x: { much: 'a'.repeat(bytes) } } } });
+    const [much, tooMuch] = [await gateways.connect(saying(1800)), await gateways.connect(saying(2100))];
+    expect((await tooMuch.post(request(1, 'ping'))).status).toBe(200);
+    await gateways.start();
+    expect((await gateways.again(much).post(request(1, 'ping'))).status).toBe(200);
+    await expectGone(gateways.again(tooMuch));
+  });
+
   it('and counts once against the limit, however often it is tried', async () => {
     const { gateways, client } = await openedAtFirst({ limits: { sessionsPerPrincipal: 2 } });
     await gateways.start();
