@@ -130,8 +130,8 @@ export class ContinuedSessions {
   }
 
   /**
-   * Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. One that
-   * cannot be asked may be legacy.
+   * Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. One
+   * that cannot be asked may be legacy.
    */
   async #mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
     const { currentGeneration, upstreams } = this.#pipeline.shared;
