@@ -99,6 +99,10 @@ export interface AssembleOptions {
   readonly traces?: Traces | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
+  /** This process, where the gateway has several. */
+  readonly member?: string;
+  /** What all of them seal states with, where the config has no key. */
+  readonly stateSecret?: string | undefined;
   /** False for stdio: the client started the gateway, so no person signs in. */
   readonly overHttp?: boolean;
 }
@@ -112,7 +116,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const { timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
+  const { member = '0', stateSecret, timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -145,7 +149,21 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   let listening: Listening | undefined;
   const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   const shared = createSharedServices(config, {
-    ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways, storage },
+    ...{
+      currentGeneration,
+      log,
+      counters,
+      refusals,
+      clock,
+      timeOfDay,
+      member,
+      stateSecret,
+      warn,
+      events,
+      instance,
+      metGateways,
+      storage,
+    },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,

@@ -40,7 +40,7 @@ export const newId = () => `${halfId()}${halfId()}`;
 type Given = Pick<
   SharedServices,
   | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
-  | ('tracer' | 'sampledObserver' | 'timeOfDay')
+  | ('tracer' | 'sampledObserver' | 'timeOfDay' | 'member')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -49,13 +49,15 @@ export interface SharedServicesOptions extends Given {
   readonly counters: Counters;
   readonly refusals: RefusalLog;
   readonly storage: Storage;
+  /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
+  readonly stateSecret?: string | undefined;
 }
 
 export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
   const { limits } = config;
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay } = options;
-  const seal = createSeal(config.seal.key);
+  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, member, stateSecret } = options;
+  const seal = createSeal(config.seal.key ?? stateSecret);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
     ...{ clock, warn, digest },
@@ -90,6 +92,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
       metGateways,
       warn,
     },
+    ...{ member },
     credentialExpiry: new CredentialExpiry(clock, currentGeneration),
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
@@ -101,7 +104,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
       return sessionSeal;
     },
     pendingCalls: new PendingCalls(limits, {
-      ...{ clock, seal, newId, lease: new MemoryLease(() => clock.now()) },
+      ...{ clock, seal, newId, member, lease: new MemoryLease(() => clock.now()) },
       roomAt: (name) => roomForPending(currentGeneration.now.config, name),
     }),
     toolHeaders: new ToolHeaders(clock, (upstream) =>

@@ -25,6 +25,8 @@ export interface PendingCallPorts {
   readonly seal: Seal;
   readonly lease: Lease;
   readonly newId: () => string;
+  /** This process, where the gateway has several. */
+  readonly member: string;
   /**
    * Limit of pending calls of all principals at a backend: each holds a connection or a process that others need too.
    */
@@ -49,6 +51,8 @@ interface Sealed {
   readonly expires: number;
   /** For a pending call. */
   readonly id?: string;
+  /** The process that has the pending call, and whose clock tells when the state expires. */
+  readonly member?: string;
   /** For a call that is to be made again. */
   readonly rounds?: number;
 }
@@ -71,6 +75,7 @@ export class PendingCalls {
   readonly #seal: Seal;
   readonly #lease: Lease;
   readonly #newId: () => string;
+  readonly #member: string;
   readonly #parked = new Map<string, PendingCall>();
   readonly #perPrincipal = new Tally();
   readonly #perBackend = new Tally();
@@ -82,6 +87,7 @@ export class PendingCalls {
     this.#seal = ports.seal;
     this.#lease = ports.lease;
     this.#newId = ports.newId;
+    this.#member = ports.member;
     this.#roomAt = ports.roomAt;
   }
 
@@ -106,13 +112,13 @@ export class PendingCalls {
     this.#parked.set(id, { responder, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
     this.#perPrincipal.add(principal.key, 1);
     this.#perBackend.add(backend, 1);
-    return this.#seal.seal(JSON.stringify({ id, expires } satisfies Sealed), context(claim));
+    return this.#seal.seal(JSON.stringify({ id, member: this.#member, expires } satisfies Sealed), context(claim));
   }
 
   /** The state for a retry that makes a new call, counted as one more round of the same request. */
   anew(claim: Claim, rounds: number): string {
     const expires = this.#clock.now() + this.#limits.parkedMs;
-    return this.#seal.seal(JSON.stringify({ rounds, expires } satisfies Sealed), context(claim));
+    return this.#seal.seal(JSON.stringify({ rounds, member: this.#member, expires } satisfies Sealed), context(claim));
   }
 
   /** Seals a backend's own state, as it is in the response, for the principal that receives it. */
@@ -125,6 +131,12 @@ export class PendingCalls {
     const state = this.#seal.open(sealed, ownContext(claim));
     if (state === undefined) throw new Failure('invalid_request_state');
     return state;
+  }
+
+  /** The process that has the pending call of a retry. Undefined where the state is not ours, or names no call. */
+  memberOf(state: string, claim: Claim): string | undefined {
+    const plain = this.#seal.open(state, context(claim));
+    return plain === undefined ? undefined : (JSON.parse(plain) as Sealed).member;
   }
 
   /** Whether the state is ours and belongs to this request, as opposed to a backend's own. Takes nothing. */

@@ -7,6 +7,8 @@ import { Observing } from '../app/observing.ts';
 import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
+import { workersForwarding } from '../app/workers-forwarding.ts';
+import type { Seat } from '../cluster/seat.ts';
 import type { Loaded } from '../config/load.ts';
 import type { MetricsConfig } from '../config/metrics.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
@@ -19,6 +21,7 @@ import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
 import { frontOf } from './front.ts';
 import { stopOnSignal, TRACES_MS } from './shutdown.ts';
+import { answerPrimary } from './worker-metrics.ts';
 
 /** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
@@ -31,7 +34,10 @@ export async function serve(
   { config, notices }: Loaded,
   source: ConfigSource,
   wireTrace: WireTrace | undefined,
+  seat?: Seat,
 ): Promise<void> {
+  /** One of the workers speaks for all. */
+  const isFirst = seat === undefined || seat.number === 0;
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
   const log = createLog({ ...config.log, queueBytes, counters });
@@ -41,7 +47,9 @@ export async function serve(
     queueBytes,
     droppedLine: (count) => `(${count} lines were dropped: the reader did not keep up)\n`,
   });
-  const say = (text: string) => stdout.write(`${text}\n`);
+  const say = (text: string) => {
+    if (isFirst) stdout.write(`${text}\n`);
+  };
   let greeted = false;
   const early: string[] = [];
   const observing = new Observing(config.log, {
@@ -50,7 +58,8 @@ export async function serve(
   });
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: true },
+    ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: isFirst },
+    ...(seat && { member: String(seat.number), stateSecret: seat.secret }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
@@ -69,6 +78,8 @@ export async function serve(
     await observing.close();
     log.error({}, why);
     process.exitCode = 1;
+    // The channel to the primary process would keep a worker alive.
+    if (seat !== undefined) process.disconnect();
   };
   try {
     server = await startHttp({
@@ -81,6 +92,7 @@ export async function serve(
       makesRequestIds: config.log.requests,
       clock: systemClock,
       pages: assembled.pages,
+      forwarding: seat && workersForwarding(seat),
     });
   } catch (error) {
     await abandon(cannotListen(config.listen, error, '--port'));
@@ -88,7 +100,9 @@ export async function serve(
   }
   const told = [...notices];
   try {
-    const url = config.metrics && (await observing.serve(config.metrics, observing.metricsOf(assembled, server)));
+    const metrics = observing.metricsOf(assembled, server);
+    if (seat !== undefined) answerPrimary(metrics);
+    const url = config.metrics && seat === undefined ? await observing.serve(config.metrics, metrics) : undefined;
     if (url !== undefined) told.push(`metrics are served at ${url}`);
   } catch (error) {
     await abandon(cannotListen(config.metrics ?? config.listen, error, 'metrics.listen'));
@@ -112,7 +126,9 @@ export async function serve(
     return;
   }
   const { serveControl } = await import('./control/serve-control.ts');
-  const control = await serveControl(assembled, log);
+  const control = isFirst ? await serveControl(assembled, log) : undefined;
+  // Without the primary process there would be two gateways at the next start.
+  if (seat !== undefined) process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // Before the greeting: those who read it may stop the gateway at once.
   stopOnSignal(config.limits, async () => {
     log.info({}, 'stopping');

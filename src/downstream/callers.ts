@@ -12,7 +12,10 @@ const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /** The parts of a request that determine its client address. */
-export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'>;
+export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'> & {
+  /** Set by us, where another process of this gateway took the connection. */
+  readonly forwardedFor?: string;
+};
 
 export class ClientAddresses {
   /** Undefined where there are none, as for most: each question costs a parsed address. */
@@ -46,7 +49,8 @@ export class ClientAddresses {
     return this.#trusted !== undefined && isIn(this.#trusted, address);
   }
 
-  #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
+  #address({ socket, headersDistinct, forwardedFor }: AddressedRequest): string | undefined {
+    if (forwardedFor !== undefined) return forwardedFor;
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // Most peers are clients. Node makes `headersDistinct` when it is read, which costs more than everything here.
     if (caller === undefined || !this.#isTrusted(caller)) return caller;

@@ -13,7 +13,7 @@ import { type Readiness, respondReadiness } from './health.ts';
 import type { Ingress } from './ingress.ts';
 import { type Pages, servePages } from './mounted-paths.ts';
 import { isLoopbackBind, malformedHost, targetOf } from './origin.ts';
-import { servePost } from './post.ts';
+import { headersOf, servePost } from './post.ts';
 import { credentialsOf, refuseSender } from './refused-body.ts';
 import { requestIdOf } from './request-id.ts';
 import {
@@ -35,7 +35,7 @@ import {
 } from './routes.ts';
 import { serveRpc } from './rpc.ts';
 import type { Shared } from './shared.ts';
-import { type OpenConnections, serveMessage, serveSse } from './sse.ts';
+import { memberIn, type OpenConnections, serveMessage, serveSse, sessionIdOf } from './sse.ts';
 import { serveDelete, serveStream } from './streamable.ts';
 
 export interface DispatchOptions {
@@ -198,12 +198,29 @@ export class Dispatcher implements GoneWatcher {
     if (sender instanceof Failure) refuseSender(res, route, sender);
     // HEAD is never served, but a sender without valid credentials gets the authentication failure, not a 405.
     else if (method === 'HEAD') notAllowed(res, route.allow);
+    // Both processes have authenticated the sender, each by its own config. They must agree.
+    else if (res.forwarded !== undefined && res.forwarded.principal !== sender.principal.key)
+      respondFailure(res, new Failure('session_not_found'));
+    else if (this.#isForwarded(res, route, sender)) return;
     else if (kind === 'rpc') serveRpc(res, endpoint, sender);
     else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#connections);
     else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
     else if (method === 'POST') servePost(res, endpoint, sender);
     else if (method === 'GET') void serveStream(res, endpoint, sender);
     else void serveDelete(res, endpoint, sender);
+  }
+
+  /** Whether the request was handed to the process that has its session. What was handed over is never passed on. */
+  #isForwarded(res: HttpAnswer, { kind, endpoint }: EndpointRoute, sender: Authenticated): boolean {
+    const { forwarding, gateway } = this.#shared;
+    if (forwarding === undefined || res.forwarded !== undefined) return false;
+    const member =
+      kind === 'messages'
+        ? memberIn(sessionIdOf(res.req.url ?? '') ?? '')
+        : gateway.memberOf({ endpoint, sender, header: headersOf(res.req) });
+    if (member === undefined || !forwarding.isElsewhere(member)) return false;
+    forwarding.forward(res, member, sender);
+    return true;
   }
 
   #fault(res: HttpAnswer, error: unknown): void {

@@ -1,11 +1,13 @@
 /** The HTTP server: binds the port, watches connections, starts and closes. Requests go to dispatch.ts. */
+import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '../errors/failure.ts';
 import { BrokenConnections } from './broken.ts';
 import { ConnectionCounter, RESERVED_CONNECTIONS, state, type TrackedSocket } from './connections.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
-import { HttpAnswer } from './respond.ts';
+import type { Forwarding } from './forwarding.ts';
+import { HttpAnswer, respondFailure } from './respond.ts';
 import { Shared, type SharedOptions } from './shared.ts';
 
 export interface HttpOptions extends SharedOptions, DispatchOptions {
@@ -34,6 +36,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const broken = new BrokenConnections();
   const server = makeServer(shared, dispatcher, broken);
   const url = await bind(server, options.listen);
+  const internal = options.forwarding && (await listenForOthers(options.forwarding, shared, dispatcher, broken));
   // A connection that cannot be accepted affects its client alone.
   server.on('error', (error) => shared.notes.fault(error));
   return {
@@ -48,6 +51,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       broken.close();
+      internal?.close();
+      internal?.closeAllConnections();
+      options.forwarding?.close();
       await closed;
       shared.stopTimers();
     },
@@ -56,7 +62,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 type AnsweringServer = Server<typeof IncomingMessage, typeof HttpAnswer>;
 
-function makeServer(shared: Shared, { enter }: Dispatcher, broken: BrokenConnections): AnsweringServer {
+function makeServer(shared: Shared, { enter }: Pick<Dispatcher, 'enter'>, broken: BrokenConnections): AnsweringServer {
   const { limits, notes } = shared;
   const server = createServer({
     ServerResponse: HttpAnswer,
@@ -86,6 +92,37 @@ function makeServer(shared: Shared, { enter }: Dispatcher, broken: BrokenConnect
   server.on('connect', (_req, socket) => {
     broken.dismiss(socket, new Failure('method_not_allowed'), { Allow: 'GET, POST, DELETE, OPTIONS' });
   });
+  return server;
+}
+
+/** Takes what other processes of this gateway hand over. */
+async function listenForOthers(
+  forwarding: Forwarding,
+  shared: Shared,
+  dispatcher: Dispatcher,
+  broken: BrokenConnections,
+): Promise<AnsweringServer> {
+  const enter = (req: IncomingMessage, res: HttpAnswer) => {
+    const from = forwarding.accept(req);
+    if (from === undefined) {
+      res.shared = shared;
+      res.isLast = true;
+      respondFailure(res, new Failure('not_forwarded'));
+      return;
+    }
+    res.forwarded = from;
+    Object.assign(req, { forwardedFor: from.address });
+    dispatcher.enter(req, res);
+  };
+  const server = makeServer(shared, { enter }, broken);
+  // Left by a process that was killed.
+  rmSync(forwarding.socket, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    // `exclusive`: not shared with the other workers.
+    server.listen({ path: forwarding.socket, exclusive: true }, resolve);
+  });
+  server.on('error', (error) => shared.notes.fault(error));
   return server;
 }
 

@@ -11,6 +11,7 @@ import { type Era, knownRevisions } from '../wire/revisions.ts';
 import { pushCors } from './cors.ts';
 import { Delivery, PIECE_BYTES } from './delivery.ts';
 import type { RefusedSender } from './events.ts';
+import type { ForwardedFrom } from './forwarding.ts';
 import type { Shared } from './shared.ts';
 
 /** Reads the request's body. `fail` says that the rest of the body will not come. */
@@ -30,6 +31,8 @@ export class HttpAnswer extends ServerResponse<IncomingMessage> {
   awaitsContinue = false;
   /** Closes the connection after this response: bytes that follow could not be told apart from the refused body. */
   isLast = false;
+  /** Set where another process of this gateway has handed the request over. */
+  forwarded: ForwardedFrom | undefined = undefined;
   /** Answered as `X-Request-Id`. Absent where the client sent none and nothing needs one (request-id.ts). */
   requestId: string | undefined = undefined;
   /** Set while the body is being read. */

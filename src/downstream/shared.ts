@@ -7,6 +7,7 @@ import { BodyBudget, type BodyBudgetLimits } from './body.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { SlowReaders } from './delivery.ts';
 import type { IngressNotes } from './events.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { Ingress } from './ingress.ts';
 import type { OutboxLimits } from './outbox.ts';
 import { FairTurns } from './turns.ts';
@@ -30,11 +31,14 @@ export interface HttpLimits extends OutboxLimits, BodyBudgetLimits, ConnectionLi
 /** What a server is made with. */
 export type SharedOptions = Pick<Shared, 'gateway' | 'limits' | 'notes' | 'currentGeneration'> & {
   readonly clock: SweepClock;
+  readonly forwarding?: Forwarding | undefined;
 };
 
 export class Shared {
   readonly gateway: Gateway;
   readonly notes: IngressNotes;
+  /** Absent where the gateway is one process. */
+  readonly forwarding: Forwarding | undefined;
   readonly limits: HttpLimits;
   /** A reload replaces `now`. */
   readonly currentGeneration: { readonly now: Ingress };
@@ -52,7 +56,8 @@ export class Shared {
   readonly readers: SlowReaders;
   readonly turns = new FairTurns();
 
-  constructor({ gateway, limits, notes, clock, currentGeneration }: SharedOptions) {
+  constructor({ gateway, limits, notes, clock, currentGeneration, forwarding }: SharedOptions) {
+    this.forwarding = forwarding;
     this.gateway = gateway;
     this.notes = notes;
     this.limits = limits;

@@ -19,6 +19,9 @@ import { orFault, refuseStream } from './streamable.ts';
 /** The session id must not be guessable: with it, messages can be sent in that session. */
 const ID_BYTES = 24;
 
+/** Ends the name of the process, where the gateway has several. */
+const MEMBER_END = '.';
+
 interface OpenConnection {
   readonly endpoint: Endpoint;
   readonly persistent: PersistentConnection;
@@ -50,7 +53,8 @@ export async function serveSse(
     respondFailure(res, persistent, { era: 'legacy' });
     return;
   }
-  const id = randomBytes(ID_BYTES).toString('base64url');
+  const random = randomBytes(ID_BYTES).toString('base64url');
+  const id = res.shared.forwarding === undefined ? random : `${res.shared.forwarding.member}${MEMBER_END}${random}`;
   connections.set(id, { endpoint, persistent });
   connection.onClose(() => {
     connections.delete(id);
@@ -126,7 +130,13 @@ function unknownConnection(sessionId: string | undefined): Failure {
     : new Failure('session_not_found');
 }
 
-function sessionIdOf(url: string): string | undefined {
+export function sessionIdOf(url: string): string | undefined {
   const query = url.indexOf('?');
   return query === -1 ? undefined : new URLSearchParams(url.slice(query)).get('sessionId') || undefined;
+}
+
+/** The process that has the stream. */
+export function memberIn(sessionId: string): string | undefined {
+  const end = sessionId.indexOf(MEMBER_END);
+  return end === -1 ? undefined : sessionId.slice(0, end);
 }

@@ -52,6 +52,8 @@ export function tracedGateway(gateway: Gateway, trace: WireTrace, addressOf: Add
       return failure;
     },
     hop: (request) => gateway.hop(request),
+    memberOf: (request) => gateway.memberOf(request),
+    memberOfRetry: (arrival) => gateway.memberOfRetry(arrival),
     connect: async (endpoint, sender, via, connection) => {
       const peer = peerFor(sender);
       const wrapped = tracedConnection(connection, peer, trace);

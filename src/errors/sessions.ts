@@ -32,6 +32,18 @@ export const sessions = rows(
       message: 'Session ended before the request was answered',
       when: 'The session was deleted or expired, or the gateway shut down, while the request was running.',
     },
+    not_forwarded: {
+      status: 403,
+      message: 'Only processes of this gateway may use this address',
+      when: 'A request came to the internal address of a process, and no other process of the gateway has sent it, or it was sent before.',
+    },
+    owner_unavailable: {
+      blame: 'gateway',
+      status: 503,
+      code: INTERNAL,
+      message: 'The process that has the session does not answer',
+      when: 'The request belongs to another process of this gateway, which ended or hangs. The request may have been executed. Try again; where the session was lost, the client gets 404 then.',
+    },
     too_many_sessions: {
       status: 429,
       code: INTERNAL,

@@ -93,6 +93,10 @@ export interface Gateway {
    * use.
    */
   listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined>;
+  /** The process that opened the session which a request names. Undefined where it is known here, or nowhere. */
+  memberOf(request: SessionRequest): string | undefined;
+  /** The same for a retry that names a pending call. */
+  memberOfRetry(arrival: Pick<Arrival, 'endpoint' | 'sender' | 'message'>): string | undefined;
   /** Ends a legacy session. */
   end(request: SessionRequest): Promise<Failure | undefined>;
   /**

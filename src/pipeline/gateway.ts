@@ -16,6 +16,7 @@ import type { AuthContext, Credentials, Principal } from '../identity/principal.
 import { RpcFront } from '../jsonrpc/front.ts';
 import { StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
+import { textMember } from '../wire/values.ts';
 import { checkVersionHeader, eraOf } from './admit.ts';
 import { type ConfigChange, forgetGone } from './config-change.ts';
 import { RequestContext } from './context.ts';
@@ -99,6 +100,18 @@ export class McpGateway implements Gateway {
       if (last !== undefined) return downstream.resume(last, held).then(unlessResumed);
       downstream.listen(held);
     });
+  }
+
+  memberOf({ endpoint, sender, header }: SessionRequest): string | undefined {
+    const id = header('mcp-session-id');
+    return id === undefined ? undefined : this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
+  }
+
+  memberOfRetry({ endpoint, sender, message }: Parameters<Gateway['memberOfRetry']>[0]): string | undefined {
+    if (message.kind !== 'request') return undefined;
+    const state = textMember(message.bytes, message.params, 'requestState');
+    const claim = { principal: sender.principal, endpoint: endpoint.path, request: message };
+    return state === undefined ? undefined : this.#shared.pendingCalls.memberOf(state, claim);
   }
 
   /** Resolves when no process can continue the session. */

@@ -80,13 +80,16 @@ export async function initialize(services: StageServices, context: RequestContex
 
 /** Undefined where none can be made: the session ends with this process. */
 function sealedId(
-  { sessionSeal, timeOfDay, limits }: SharedServices,
+  { sessionSeal, timeOfDay, limits, member }: SharedServices,
   { endpoint, principal }: RequestContext,
   client: ClientFacts,
 ): { readonly id: string; readonly seal: SealFacts } | undefined {
   const issuedAt = timeOfDay();
   const until = issuedAt + limits.sessionMaxMs;
-  const id = sessionSeal().issue({ issuedAt, until, client }, { endpoint: endpoint.path, principal: principal.key });
+  const id = sessionSeal().issue(
+    { issuedAt, until, member, client },
+    { endpoint: endpoint.path, principal: principal.key },
+  );
   return id === undefined ? undefined : { id, seal: { until, age: 0 } };
 }
 

@@ -34,6 +34,8 @@ export interface SharedServices {
   readonly upstreams: UpstreamPool;
   readonly sessions: Sessions;
   readonly sessionRecords: SessionRecords;
+  /** This process, where the gateway has several. */
+  readonly member: string;
   /** Seals the ids of sessions. Made for the first one. */
   readonly sessionSeal: () => SessionSeal;
   readonly pendingCalls: PendingCalls;

@@ -34,6 +34,8 @@ export interface SealedSession {
   readonly issuedAt: number;
   /** Until when it may live, likewise. The limit may be another one later; records of the session end with this. */
   readonly until: number;
+  /** The process that opened the session, where there are several. */
+  readonly member: string;
   readonly client: ClientFacts;
 }
 
@@ -51,9 +53,9 @@ export class SessionSeal {
   }
 
   /** Undefined without a key, or where the client said too much of itself: its session is not continued elsewhere. */
-  issue({ issuedAt, until, client }: SealedSession, place: SessionPlace): string | undefined {
+  issue({ issuedAt, until, member, client }: SealedSession, place: SessionPlace): string | undefined {
     const { revision, capabilities, info, via } = client;
-    const facts = [issuedAt, until, revision, capabilities.raw, info === undefined ? null : textOf(info), via];
+    const facts = [issuedAt, until, member, revision, capabilities.raw, info === undefined ? null : textOf(info), via];
     const plain = JSON.stringify(facts);
     if (this.#current === undefined || Buffer.byteLength(plain) > MOST_BYTES) return undefined;
     return `${FORMAT}${keyIdOf(this.#current)}${this.#current.seal(plain, this.#context(place))}`;
@@ -66,11 +68,11 @@ export class SessionSeal {
     const key = this.#all.find((candidate) => keyIdOf(candidate) === keyId);
     const plain = key?.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
     if (plain === undefined) return undefined;
-    const [issuedAt, until, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
+    const [issuedAt, until, member, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
     // A process of another version may know other revisions.
     if (!isRevision(revision)) return undefined;
     return {
-      ...{ issuedAt, until },
+      ...{ issuedAt, until, member },
       client: {
         ...{ revision, info: info ?? undefined, capabilities: readCapabilities(capabilities) },
         ...(via && { via }),
@@ -86,6 +88,7 @@ export class SessionSeal {
 type SealedFacts = [
   issuedAt: number,
   until: number,
+  member: string,
   revision: string,
   capabilities: unknown,
   info: string | null,

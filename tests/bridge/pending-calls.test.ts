@@ -29,7 +29,7 @@ class House {
     const all = { parkedMs: MINUTE, parkedPerPrincipal: 100, parkedTotal: 100, ...limits };
     const seal = createSeal(secret);
     const newId = () => `id-${++this.#ids}`;
-    this.parking = new PendingCalls(all, { clock: this.clock, lease: this.lease, seal, newId, roomAt });
+    this.parking = new PendingCalls(all, { clock: this.clock, lease: this.lease, seal, member: '0', newId, roomAt });
   }
 
   /** Parking looks into no drive: all that it does with one is to give it back, or up. */
@@ -242,7 +242,7 @@ describe('a pending call is taken once', verifies('gateway:bridge:state-once'), 
       },
     };
     const limits = { parkedMs: MINUTE, parkedPerPrincipal: 1, parkedTotal: 1 };
-    const outside = { lease, seal: createSeal('secret'), newId: () => 'x', roomAt: () => 1 };
+    const outside = { lease, seal: createSeal('secret'), member: '0', newId: () => 'x', roomAt: () => 1 };
     const parking = new PendingCalls(limits, { clock: home.clock, ...outside });
     const drive = home.drive('ada');
     const state = parking.park(drive, ada, 'b') as string;
@@ -256,7 +256,14 @@ describe('a pending call is taken once', verifies('gateway:bridge:state-once'), 
     const [home, other] = [new House(), new House()];
     const shared = new PendingCalls(
       { parkedMs: MINUTE, parkedPerPrincipal: 1, parkedTotal: 1 },
-      { clock: home.clock, lease: home.lease, seal: createSeal('secret'), newId: () => 'x', roomAt: () => 1 },
+      {
+        clock: home.clock,
+        lease: home.lease,
+        seal: createSeal('secret'),
+        member: '0',
+        newId: () => 'x',
+        roomAt: () => 1,
+      },
     );
     const state = home.park(ada);
     expect(await refusal(shared.take(state, ada))).toBe('invalid_request_state');

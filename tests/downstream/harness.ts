@@ -168,6 +168,14 @@ export class FakeGateway implements Gateway {
     return this.onListen(request, open);
   }
 
+  memberOf(): undefined {
+    return undefined;
+  }
+
+  memberOfRetry(): undefined {
+    return undefined;
+  }
+
   async end(request: SessionRequest): Promise<Failure | undefined> {
     return this.onEnd(request);
   }

@@ -28,6 +28,7 @@ import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
 import { gatewayTraces } from './rows/gateway-traces.ts';
+import { gatewayWorkers } from './rows/gateway-workers.ts';
 import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
 import { protocol } from './rows/protocol.ts';
@@ -57,6 +58,7 @@ export const groups = {
   gatewayLegacy,
   gatewayConnections,
   gatewayLog,
+  gatewayWorkers,
   gatewayTraces,
   gatewayModern,
   gatewayObserve,

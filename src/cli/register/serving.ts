@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { lineageOf } from '../../app/lineage.ts';
 import type { ConfigSource } from '../../app/reload/config-source.ts';
+import { type Seat, takeSeat } from '../../cluster/seat.ts';
 import { isAddress } from '../../config/given-backend.ts';
 import type { Loaded } from '../../config/load.ts';
 import { onCommandLine } from '../../config/overrides.ts';
@@ -19,6 +20,7 @@ interface ServingFlags {
   readonly logRequests?: boolean;
   readonly header?: readonly string[];
   readonly trace?: boolean;
+  readonly workers?: string;
 }
 
 const configHelp = `
@@ -31,6 +33,7 @@ export function registerServing(program: Command): void {
   serving(program, 'serve', 'serve over HTTP')
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on; 0: any free port')
+    .option('--workers <number>', 'processes that serve; auto: one for each core')
     .option('--open-to-network', 'allow listening on a network address without authentication')
     .action(start(serve, false));
   serving(program, 'stdio', 'serve the client that started this process').action(start(serveOverStdio, true));
@@ -55,7 +58,12 @@ function serving(program: Command, name: string, description: string): Command {
 }
 
 /** What serves, until a signal or its client ends it. */
-type Serving = (loaded: Loaded, source: ConfigSource, wireTrace: WireTrace | undefined) => Promise<void>;
+type Serving = (
+  loaded: Loaded,
+  source: ConfigSource,
+  wireTrace: WireTrace | undefined,
+  seat: Seat | undefined,
+) => Promise<void>;
 
 function start(serving: Serving, overStdio: boolean) {
   return async (first: string | undefined, rest: readonly string[], flags: ServingFlags): Promise<void> => {
@@ -63,14 +71,26 @@ function start(serving: Serving, overStdio: boolean) {
     const separator = process.argv.indexOf('--');
     const command = separator === -1 ? undefined : process.argv.slice(separator + 1);
     const before = operands.slice(0, operands.length - (command?.length ?? 0));
-    const { header: headers, trace: isTraced, ...overrides } = flags;
+    const { header: headers, trace: isTraced, workers, ...overrides } = flags;
+    const seat = takeSeat(process.env);
     const named = orReport(() => namedBy(before, command, headers));
     if (named === undefined) return;
     const given = named.given && { ...named.given, overStdio };
     const wireTrace = isTraced === true ? createWireTrace(process.stderr) : undefined;
-    const action = unlessStartedByItself((loaded, source) => serving(loaded, source, wireTrace));
+    const action = unlessStartedByItself(async (loaded, source) => {
+      const count = seat === undefined ? await countOf(workers, loaded) : undefined;
+      if (count === undefined) await serving(loaded, source, wireTrace, seat);
+      else if (count > 1) await (await import('../workers.ts')).serveByWorkers(loaded, count);
+    });
     await withConfig({ ...named, given }, overrides, action);
   };
+}
+
+/** Undefined: this process alone. 0: the number is wrong, and was reported. */
+async function countOf(workers: string | undefined, { config }: Loaded): Promise<number | undefined> {
+  if (workers === undefined) return undefined;
+  const { workerCount } = await import('../workers.ts');
+  return orReport(() => ({ count: workerCount(workers, config) }))?.count ?? (process.exitCode === 1 ? 0 : undefined);
 }
 
 /** `operands`: what comes before `--`; `command`: what comes after it. */

@@ -5,7 +5,7 @@ import { contentTypes, formatFor, type TextFormat } from './text.ts';
 
 export interface MetricsListenerOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  readonly text: (format: TextFormat) => string;
+  readonly text: (format: TextFormat) => string | Promise<string>;
   /** An unexpected error of ours. */
   readonly fault: (error: unknown) => void;
 }
@@ -23,12 +23,10 @@ const REQUEST_MS = 5_000;
 
 export async function startMetrics({ listen, text, fault }: MetricsListenerOptions): Promise<MetricsListener> {
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (req, res) => {
-    try {
-      answer(req, res, text);
-    } catch (error) {
+    answer(req, res, text).catch((error: unknown) => {
       fault(error);
       res.destroy();
-    }
+    });
   });
   server.maxConnections = MOST_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
@@ -50,14 +48,14 @@ export async function startMetrics({ listen, text, fault }: MetricsListenerOptio
   };
 }
 
-function answer(req: IncomingMessage, res: ServerResponse, text: MetricsListenerOptions['text']): void {
+async function answer(req: IncomingMessage, res: ServerResponse, text: MetricsListenerOptions['text']): Promise<void> {
   const [path] = (req.url ?? '').split('?', 1);
   if (path !== '/metrics') respond(res, 404, 'Not found: metrics are at /metrics\n');
   else if (req.method !== 'GET' && req.method !== 'HEAD')
     respond(res, 405, 'Method not allowed\n', { Allow: 'GET, HEAD' });
   else {
     const format = formatFor(req.headers.accept);
-    respond(res, 200, text(format), { 'Content-Type': contentTypes[format] });
+    respond(res, 200, await text(format), { 'Content-Type': contentTypes[format] });
   }
 }
 

@@ -1,0 +1,194 @@
+/**
+ * `bascule serve --workers 3`: every request comes on a connection of its own, which the next worker takes. What one
+ * of them has is reached from all.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../requirements/verifies.ts';
+import {
+  call,
+  cancelled,
+  echo,
+  expectRefused,
+  Held,
+  request,
+  result,
+  sessionNotFound,
+  text,
+} from '../harness/behind.ts';
+import { type Json, send, until } from '../harness/client.ts';
+import { connectLegacy, modern } from '../harness/eras.ts';
+import { legacyBackend } from '../harness/http-backend.ts';
+import { freePort } from '../harness/ports.ts';
+import { configFile, run, type Served, serve } from '../harness/program.ts';
+import { AskingBackend } from '../harness/server-requests.ts';
+import { SseClient } from '../harness/sse-client.ts';
+import { legacyProcess } from '../harness/stdio-backend.ts';
+
+const WORKERS = 3;
+
+function started(config: object, workers = String(WORKERS)): Promise<Served> {
+  return serve(['--workers', workers], configFile(config));
+}
+
+/** The processes of the workers. */
+function workersOf({ program }: Served): readonly number[] {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(program.pid)], { encoding: 'utf8' });
+  return children
+    .split('\n')
+    .filter((line) => line.includes('bascule'))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+describe('a legacy session is served by all workers', verifies('gateway:workers:sessions'), () => {
+  it('with one process of a stdio backend for each session', async () => {
+    const backend = await legacyProcess({
+      'tools/call': (turn) => turn.result(text(`${turn.process.pid} ${JSON.stringify(turn.message.params.arguments)}`)),
+    });
+    const served = await started({ backends: { b: { command: backend.command, args: backend.args } } });
+    const clients = await Promise.all(Array.from({ length: WORKERS }, () => connectLegacy(served.url())));
+    const pids = new Set<string>();
+    for (const client of clients) {
+      const said: string[] = [];
+      for (let n = 0; n < 2 * WORKERS; n++)
+        said.push((await client.post(call(n, { n }))).json().result.content[0].text);
+      const [pid = ''] = (said[0] ?? '').split(' ');
+      expect(said).toEqual(said.map((_, n) => `${pid} {"n":${n}}`));
+      pids.add(pid);
+    }
+    expect(pids.size).toBe(WORKERS);
+  });
+
+  it('with its stream, cancellation and DELETE', async () => {
+    const held = new Held();
+    const backend = await legacyBackend({ 'tools/call': held.take });
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const client = await connectLegacy(served.url());
+    const stream = await client.listen();
+    expect(stream.status).toBe(200);
+    const pending = client.stream(call('c'));
+    await held.nth(1);
+    for (let n = 0; n < WORKERS; n++) expect((await client.post(cancelled('c', 'enough'))).status).toBe(202);
+    await until(
+      () => backend.received.some(({ message }) => message?.method === 'notifications/cancelled'),
+      'the backend hears of it',
+    );
+    (await pending).close();
+    stream.close();
+    expect((await client.end()).status).toBe(204);
+    for (let n = 0; n < WORKERS; n++)
+      expectRefused(await client.post(request(n, 'ping')), 404, { ...sessionNotFound, id: n });
+  });
+
+  it.each(['http', 'stdio'] as const)(
+    'with server requests of a %s backend, answered at any worker',
+    async (transport) => {
+      const backend = await AskingBackend.start(transport);
+      const served = await started({ backends: { b: backend.config } });
+      const client = await connectLegacy(served.url(), { capabilities: { elicitation: {} } });
+      for (let n = 0; n < WORKERS; n++) {
+        const answer = await client.stream(request(n, 'tools/call', { name: 'greet', arguments: {} }));
+        const asked = await answer.message(({ method }) => method === 'elicitation/create');
+        const accepted = await client.post(result(asked.id, { action: 'accept', content: { name: 'Ada' } }));
+        expect(accepted.status).toBe(202);
+        const over = await answer.message(({ id, method }) => id === n && method === undefined);
+        expect(over.result).toBeDefined();
+        answer.close();
+      }
+    },
+  );
+});
+
+it('a modern client retries a pending call at any worker', verifies('gateway:workers:pending'), async () => {
+  const backend = await AskingBackend.start('http');
+  const served = await started({ backends: { b: backend.config } });
+  const capabilities = { elicitation: { form: {} } };
+  for (let n = 0; n < 2 * WORKERS; n++) {
+    const params = { name: 'greet', arguments: { n } };
+    const first = await send(served.url(), modern({ method: 'tools/call', params, capabilities }));
+    const { requestState, inputRequests } = first.json().result as Json;
+    const [key = ''] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
+    const second = await send(
+      served.url(),
+      modern({ id: 2, method: 'tools/call', params: { ...params, requestState, inputResponses }, capabilities }),
+    );
+    expect(second.json().result?.resultType, second.body).toBe('complete');
+  }
+});
+
+it('a client of HTTP+SSE sends its messages to any worker', verifies('gateway:workers:sessions'), async () => {
+  const backend = await legacyBackend(echo);
+  const served = await started({ backends: { b: { url: backend.url } } });
+  const client = await SseClient.connect(`${served.origin}/sse`);
+  for (let n = 1; n <= 2 * WORKERS; n++)
+    expect((await client.ask(call(n, { n }))).result).toEqual(text(JSON.stringify({ n })));
+  client.close();
+});
+
+describe('a worker that is killed', verifies('gateway:workers:replaced'), () => {
+  it('is replaced, and its sessions go on there', async () => {
+    const backend = await legacyBackend(echo);
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const clients = await Promise.all(Array.from({ length: WORKERS }, () => connectLegacy(served.url())));
+    const before = workersOf(served);
+    expect(before).toHaveLength(WORKERS);
+    const [victim = 0] = before;
+    process.kill(victim, 'SIGKILL');
+    await until(() => {
+      const now = workersOf(served);
+      return now.length === WORKERS && !now.includes(victim);
+    }, 'it is replaced');
+    // The new worker takes connections as soon as it listens: until then the others do.
+    for (const client of clients)
+      for (let n = 0; n < 2 * WORKERS; n++)
+        expect((await client.post(call(n, { n }))).json()).toEqual(result(n, text(JSON.stringify({ n }))));
+  });
+});
+
+describe('signals and settings are for all workers', verifies('gateway:workers:run'), () => {
+  it('SIGTERM ends all of them in order', async () => {
+    const backend = await legacyBackend(echo);
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const workers = workersOf(served);
+    served.program.kill('SIGTERM');
+    expect(await served.program.end()).toEqual({ code: 0, signal: null });
+    for (const pid of workers) expect(existsSync(`/proc/${pid}`)).toBe(false);
+  });
+
+  it('metrics are those of all, in one text', async () => {
+    const backend = await legacyBackend(echo);
+    const port = await freePort();
+    const served = await started({ backends: { b: { url: backend.url } }, metrics: { listen: `127.0.0.1:${port}` } });
+    for (let n = 0; n < 2 * WORKERS; n++)
+      await send(served.url(), modern({ method: 'tools/call', params: { name: 'work', arguments: { n } } }));
+    const scraped = await send(`http://127.0.0.1:${port}/metrics`, { method: 'GET' });
+    const counts = [...scraped.body.matchAll(/^mcp_server_operation_duration_seconds_count\{worker="(\d)".* (\d+)$/gm)];
+    expect(new Set(counts.map(([, worker]) => worker)).size).toBe(WORKERS);
+    expect(counts.reduce((total, [, , count]) => total + Number(count), 0)).toBe(2 * WORKERS);
+    expect(scraped.body.match(/^# TYPE mcp_server_operation_duration_seconds /gm)).toHaveLength(1);
+  });
+
+  it.each([
+    { workers: '0', config: {}, says: /`--workers` has a wrong value/ },
+    { workers: 'many', config: {}, says: /a whole number from 1 to 64, or `auto`/ },
+    { workers: '2', config: { console: {} }, says: /`--workers` does not go with `console` yet/ },
+  ])('--workers $workers is refused by name', async ({ workers, config, says }) => {
+    const backends = { b: { url: 'http://127.0.0.1:1/mcp' } };
+    const program = await run(['serve', '--workers', workers, '--port', '0'], configFile({ backends, ...config }));
+    expect(program.exit.code).toBe(1);
+    expect(program.stderr).toMatch(says);
+  });
+
+  it('a port in use ends all of them with one reason', async () => {
+    const backend = await legacyBackend(echo);
+    const port = Number(new URL(backend.url).port);
+    const program = await run(
+      ['serve', '--workers', '2', '--port', String(port)],
+      configFile({ backends: { b: { url: backend.url } } }),
+    );
+    expect(program.exit.code).toBe(1);
+    expect(program.stderr).toContain(String(port));
+  });
+});
