@@ -43,6 +43,7 @@ import { RetiredGenerations } from './retired-generations.ts';
 import { createSharedServices, newId } from './shared-services.ts';
 import { Storage } from './storage.ts';
 import { UpstreamOAuth } from './upstream-oauth.ts';
+import type { WorkerPlace } from './worker-share.ts';
 
 export interface Assembled {
   readonly gateway: McpGateway;
@@ -99,8 +100,8 @@ export interface AssembleOptions {
   readonly traces?: Traces | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
-  /** This process, where the gateway has several. */
-  readonly member?: string;
+  /** Which process this is, where the gateway has several. */
+  readonly worker?: WorkerPlace | undefined;
   /** What all of them seal states with, where the config has no key. */
   readonly stateSecret?: string | undefined;
   /** False for stdio: the client started the gateway, so no person signs in. */
@@ -116,7 +117,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
   const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
-  const { member = '0', stateSecret, timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
+  const { worker, stateSecret, timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -138,7 +139,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    ...{ watchers, traces },
+    ...{ watchers, traces, worker },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     wireTrace: options.wireTrace,
@@ -149,21 +150,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   let listening: Listening | undefined;
   const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   const shared = createSharedServices(config, {
-    ...{
-      currentGeneration,
-      log,
-      counters,
-      refusals,
-      clock,
-      timeOfDay,
-      member,
-      stateSecret,
-      warn,
-      events,
-      instance,
-      metGateways,
-      storage,
-    },
+    ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
+    ...{ storage, worker, stateSecret },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,

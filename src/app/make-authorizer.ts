@@ -21,6 +21,7 @@ import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import { digest } from './digest.ts';
 import { isSame } from './reload/is-same.ts';
+import { ownAuditFile, shareOfRates, type WorkerPlace } from './worker-share.ts';
 
 export interface AuthorizerOptions {
   readonly log: Log;
@@ -33,6 +34,8 @@ export interface AuthorizerOptions {
   readonly refusals: RefusalLog;
   readonly watchers: readonly Watcher[];
   readonly warn: Warn;
+  /** Absent where the gateway is one process. */
+  readonly worker?: WorkerPlace | undefined;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
   /** Where the records of the current generation go. */
@@ -71,7 +74,12 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
   const world = worldOf(config);
   const now = () => options.clock.now();
   const rates =
-    config.rates.length === 0 ? undefined : new Rates(config.rates, world, now, policy?.groupsClaim, before?.rates);
+    config.rates.length === 0
+      ? undefined
+      : new Rates(
+          options.worker === undefined ? config.rates : shareOfRates(config.rates, options.worker),
+          ...([world, now, policy?.groupsClaim, before?.rates] as const),
+        );
   const hasTrail = options.audit !== undefined || config.audit !== undefined;
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
   const authorizer = new Authorizer({
@@ -119,7 +127,7 @@ function trailOf(currentAudit: AuthorizerOptions['currentAudit'], counters: Coun
 function placeFor({ audit }: Config, options: AuthorizerOptions, before?: AuditPlace): AuditPlace | undefined {
   if (options.audit !== undefined) return before ?? { writer: options.audit, probe: async () => undefined };
   if (audit === undefined || isSame(before?.target, audit.to)) return before;
-  const writer = writerFor(audit.to, options);
+  const writer = writerFor(options.worker === undefined ? audit.to : ownAuditFile(audit.to, options.worker), options);
   return { writer, target: audit.to, probe: async () => (audit.onFailure === 'deny' ? writer.probe() : undefined) };
 }
 

@@ -31,6 +31,7 @@ import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 import { digest } from './digest.ts';
 import type { Storage } from './storage.ts';
+import { shareOfSessions, type WorkerPlace } from './worker-share.ts';
 
 const ids = new Ids();
 const halfId = () => ids.next().slice(1, -1);
@@ -40,7 +41,7 @@ export const newId = () => `${halfId()}${halfId()}`;
 type Given = Pick<
   SharedServices,
   | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
-  | ('tracer' | 'sampledObserver' | 'timeOfDay' | 'member')
+  | ('tracer' | 'sampledObserver' | 'timeOfDay')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -49,14 +50,16 @@ export interface SharedServicesOptions extends Given {
   readonly counters: Counters;
   readonly refusals: RefusalLog;
   readonly storage: Storage;
+  readonly worker?: WorkerPlace | undefined;
   /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
   readonly stateSecret?: string | undefined;
 }
 
 export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
   const { limits } = config;
+  const member = String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, member, stateSecret } = options;
+  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
@@ -97,7 +100,12 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(limits, clock, new MemoryBus(), sessionRecords),
+    sessions: new Sessions(
+      worker === undefined ? limits : shareOfSessions(limits, worker),
+      clock,
+      new MemoryBus(),
+      sessionRecords,
+    ),
     sessionRecords,
     sessionSeal: () => {
       sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());

@@ -59,7 +59,7 @@ export async function serve(
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
     ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: isFirst },
-    ...(seat && { member: String(seat.number), stateSecret: seat.secret }),
+    ...(seat && { worker: seat, stateSecret: seat.secret }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
