@@ -14,7 +14,7 @@ const ownHeaders = new Set(['connection', 'keep-alive', 'proxy-connection', 'te'
 const writtenAnew = new Set([...ownHeaders, 'transfer-encoding', 'date']);
 
 /** How long a worker may take to be replaced, and how often to look. */
-const REPLACED_MS = 3_000;
+const REPLACED_MS = 10_000;
 const LOOK_MS = 50;
 
 export class Forwarder {
