@@ -28,8 +28,8 @@ export class Observing {
   readonly watchers: readonly Watcher[];
   readonly notes: IngressNotes;
   readonly #recorder: Recorder;
-  readonly #process = new ProcessGauges();
   readonly #options: ObservingOptions;
+  #process: ProcessGauges | undefined;
   #listener: MetricsListener | undefined;
 
   constructor({ requests }: Pick<LogConfig, 'requests'>, options: ObservingOptions) {
@@ -57,6 +57,8 @@ export class Observing {
         return server.streams;
       },
     };
+    // Made where it is read: it wakes the process up again and again.
+    this.#process ??= new ProcessGauges();
     return new Metrics(this.#recorder, sources, this.#process);
   }
 
@@ -68,7 +70,7 @@ export class Observing {
   }
 
   async close(): Promise<void> {
-    this.#process.close();
+    this.#process?.close();
     await this.#listener?.close();
   }
 }

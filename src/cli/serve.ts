@@ -10,7 +10,6 @@ import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import { workersForwarding } from '../app/workers-forwarding.ts';
 import type { Seat } from '../cluster/seat.ts';
 import type { Loaded } from '../config/load.ts';
-import type { MetricsConfig } from '../config/metrics.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
@@ -19,6 +18,7 @@ import { createLog } from '../observe/log.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
+import { cannotListen } from './cannot-listen.ts';
 import { frontOf } from './front.ts';
 import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 import { answerPrimary } from './worker-metrics.ts';
@@ -154,12 +154,6 @@ export async function serve(
  */
 function probeAll({ backends }: Assembled): void {
   for (const backend of backends) backend.discover().catch(() => undefined);
-}
-
-function cannotListen({ host, port }: MetricsConfig, error: unknown, setting: string): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const why = code === 'EADDRINUSE' ? `another process is listening there; choose another port with ${setting}` : code;
-  return `cannot listen on ${host}:${port}: ${why}`;
 }
 
 /** A quarter of the descriptors is for backends: connections to them, and three pipes for each process. */

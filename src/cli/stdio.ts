@@ -5,19 +5,21 @@
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import { loadTraces } from '../app/load-traces.ts';
+import { Observing } from '../app/observing.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
+import type { IngressNotes } from '../downstream/events.ts';
 import { ingressOf } from '../downstream/ingress.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { serveStdio } from '../downstream/stdio.ts';
 import { logBackendState } from '../observe/backend-states.ts';
 import { Counters } from '../observe/counters.ts';
-import { ingressNotes } from '../observe/event-counts.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
+import { cannotListen } from './cannot-listen.ts';
 import { frontOf } from './front.ts';
 import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 
@@ -35,14 +37,19 @@ export async function serveOverStdio(
     process.exitCode = 1;
     return;
   }
+  const observing = new Observing(config.log, {
+    ...{ log, counters, clock: systemClock, requestLine: log.frequent },
+    isMeasured: config.metrics !== undefined,
+  });
+  const { watchers, notes } = observing;
   const traces = await loadTraces(config, { log, counters });
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, wireTrace, traces, watchers, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
   const pagesAt = async () => {
-    pages = await servePages(config, assembled, { log, counters });
+    pages = await servePages(config, assembled, notes);
     return pages.url;
   };
   try {
@@ -55,6 +62,7 @@ export async function serveOverStdio(
     await log.flush();
     process.exit(1);
   }
+  await serveMetrics(config, assembled, { observing, log });
   const stop = new AbortController();
   const served = serveStdio({
     input: process.stdin,
@@ -62,7 +70,7 @@ export async function serveOverStdio(
     gateway: frontOf(assembled, wireTrace),
     endpoint,
     limits: config.limits,
-    notes: ingressNotes(log, counters),
+    notes,
     signal: stop.signal,
   });
   const { path } = endpoint;
@@ -83,6 +91,7 @@ export async function serveOverStdio(
     reloader.close();
     await Promise.all([assembled.close(0), pages?.close({ drainMs: 0 })]);
     await traces?.close(TRACES_MS);
+    await observing.close();
     await log.flush();
   });
   stopOnSignal(config.limits, async () => {
@@ -94,6 +103,24 @@ export async function serveOverStdio(
   process.exit();
 }
 
+/**
+ * Every client of this config starts a gateway of its own, and one of them has the address first. The others serve their
+ * clients without metrics.
+ */
+async function serveMetrics(
+  { metrics }: Config,
+  assembled: Assembled,
+  { observing, log }: { readonly observing: Observing; readonly log: Log },
+): Promise<void> {
+  if (metrics === undefined) return;
+  try {
+    const url = await observing.serve(metrics, observing.metricsOf(assembled, { streams: 0 }));
+    log.info({}, `metrics are served at ${url}`);
+  } catch (error) {
+    log.warn({}, `there are no metrics: ${cannotListen(metrics, error, 'metrics.listen')}`);
+  }
+}
+
 const LOOPBACK = '127.0.0.1';
 
 /**
@@ -103,7 +130,7 @@ const LOOPBACK = '127.0.0.1';
 async function servePages(
   { listen, limits }: Config,
   { gateway, currentGeneration, pages }: Assembled,
-  { log, counters }: { readonly log: Log; readonly counters: Counters },
+  notes: IngressNotes,
 ): Promise<HttpServer> {
   const now = {
     ...ingressOf([], { ...listen, host: LOOPBACK }),
@@ -116,7 +143,7 @@ async function servePages(
       listen: { host: LOOPBACK, port },
       ...{ currentGeneration: { now }, gateway, limits, pages },
       ready: () => ({ ready: true, backends: {} }),
-      notes: ingressNotes(log, counters),
+      notes,
       clock: systemClock,
     });
   try {

@@ -36,6 +36,11 @@ export const gatewayObserve = {
     behaviour:
       'With `log.requests` every message of a client is one log line: request id, principal, address, client, endpoint, method, name, backend, status, outcome and duration, without arguments.',
   }),
+  'gateway:observe:stdio': held({
+    spec: 'gateway',
+    behaviour:
+      '`bascule stdio` has the request log, on stderr, and serves metrics; where their address is taken, it warns and serves its client without them.',
+  }),
   'gateway:observe:request-id': held({
     spec: 'gateway',
     behaviour:
