@@ -16,7 +16,7 @@ import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import { RefusalLog } from '../observe/refusals.ts';
 import type { Traces } from '../observe/traces/open.ts';
-import { messageObserver, type Watcher } from '../observe/watchers.ts';
+import { messageObserver, rpcObserver, type Watcher } from '../observe/watchers.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
 import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
@@ -159,7 +159,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       for (const watcher of watchers) watcher.sessionEnded?.(session, via);
     },
   });
-  const gateway = new McpGateway(shared);
+  const gateway = new McpGateway(shared, rpcObserver(watchers));
   operating?.connect({ ...shared, gateway, accountsOf: (principal) => oauth.accountsOf(principal) });
   const retired = new RetiredGenerations(shared.backendInFlight, clock);
   const stopWatching = watchDescriptors(log, counters, after);

@@ -93,6 +93,16 @@ export abstract class IncomingBody<S extends Authenticated | undefined = Authent
     this.#most = isRefused ? limits.refusedBodyBytes : (endpoint.profile.bodyBytes ?? limits.bodyBytes);
   }
 
+  /** `X-Request-Id`, as the response carries it. */
+  get requestId(): string | undefined {
+    return this.res.requestId;
+  }
+
+  /** Of the response, once it is sent. */
+  get status(): number | undefined {
+    return this.res.headersSent ? this.res.statusCode : undefined;
+  }
+
   /** The whole body, when it is the sender's turn. A single chunk is passed on without copying. Must not throw. */
   protected abstract received(bytes: Uint8Array): void;
   /** The body cannot be read. Bytes of it that still arrive are discarded. */

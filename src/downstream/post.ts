@@ -71,14 +71,6 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
     this.#accepted = accepted;
   }
 
-  get requestId(): string | undefined {
-    return this.res.requestId;
-  }
-
-  get status(): number | undefined {
-    return this.res.headersSent ? this.res.statusCode : undefined;
-  }
-
   get paramHeaders(): Arrival['paramHeaders'] {
     const { headers } = this.res.req;
     let found: Record<string, string> | undefined;

@@ -64,8 +64,9 @@ export function tracedGateway(gateway: Gateway, trace: WireTrace, addressOf: Add
       receive: (arrival) => {
         const peer = peerFor(arrival.sender);
         trace.show('in', peer, arrival.message.bytes);
-        const { endpoint, sender, message } = arrival;
-        gateway.rpc.receive({ endpoint, sender, message, reply: tracedRpcReply(arrival.reply, peer, trace) });
+        const { endpoint, sender, message, requestId } = arrival;
+        const reply = tracedRpcReply(arrival.reply, peer, trace);
+        gateway.rpc.receive({ endpoint, sender, message, requestId, reply });
       },
     },
   };
@@ -177,5 +178,8 @@ function tracedRpcReply(reply: RpcReply, peer: WirePeer, trace: WireTrace): RpcR
       reply.refuse(failure, ids);
     },
     whenGone: (listener) => reply.whenGone(listener),
+    get status() {
+      return reply.status;
+    },
   };
 }

@@ -17,12 +17,13 @@ import { permitAnswer } from '../policy/permit.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
 import { type RpcCall, type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
-import type { RpcArrival, RpcGate } from './ports.ts';
+import { ObservedReply } from './observed-reply.ts';
+import type { RpcArrival, RpcGate, RpcObserver } from './ports.ts';
 import { type AuthorizedCall, RpcRelay } from './relay.ts';
 
 export type RpcFrontServices = Pick<
   SharedServices,
-  'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault'
+  'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault' | 'clock'
 >;
 
 /** Authenticates the sender by the current generation. Returns why it is refused, or undefined. */
@@ -32,14 +33,16 @@ export class RpcFront implements RpcGate {
   readonly #shared: RpcFrontServices;
   readonly #relays = new Set<RpcRelay>();
   readonly #authenticateAgain: AuthenticateAgain;
+  readonly #observer: RpcObserver | undefined;
 
-  constructor(shared: RpcFrontServices, authenticateAgain: AuthenticateAgain) {
+  constructor(shared: RpcFrontServices, authenticateAgain: AuthenticateAgain, observer: RpcObserver | undefined) {
     this.#shared = shared;
     this.#authenticateAgain = authenticateAgain;
+    this.#observer = observer;
   }
 
   receive(arrival: RpcArrival): void {
-    const { sender, message, reply } = arrival;
+    const { sender, message, reply, requestId } = arrival;
     const refuse = (failure: Failure) => reply.refuse(failure, idsOf(unreadOf(message)));
     if (sender.generation !== this.#shared.currentGeneration.now) {
       void this.#authenticateAgain(arrival, rpcAsked(message)).then((failure) => {
@@ -50,7 +53,7 @@ export class RpcFront implements RpcGate {
     }
     // `arrival.endpoint` may belong to an earlier generation.
     const endpoint = sender.generation.endpoints.get(arrival.endpoint.path);
-    if (endpoint?.protocol === 'json-rpc') this.#enter({ endpoint, sender, message, reply });
+    if (endpoint?.protocol === 'json-rpc') this.#enter({ endpoint, sender, message, requestId, reply });
     else refuse(new Failure('path_not_found'));
   }
 
@@ -59,11 +62,14 @@ export class RpcFront implements RpcGate {
   }
 
   #enter(arrival: RpcArrival): void {
-    const { endpoint, message, reply, sender } = arrival;
+    const { endpoint, message, sender } = arrival;
+    const observed = this.#observer && new ObservedReply(arrival.reply, this.#observer);
+    const reply = observed ?? arrival.reply;
     let messages = unreadOf(message);
     try {
       if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
-      this.#pass(arrival, messages);
+      observed?.begin(arrival, messages, this.#shared.clock.now());
+      this.#pass({ ...arrival, reply }, messages);
     } catch (error) {
       const failure = this.#shared.fault(error);
       sender.generation.authorizer.refused({ principal: sender.principal, endpoint }, failure);

@@ -3,11 +3,13 @@ import type { Failure } from '../errors/failure.ts';
 import type { SentRequest } from '../exchange/arrival.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Batch } from '../wire/message.ts';
-import type { RpcMessage } from '../wire/rpc.ts';
+import type { RpcCall, RpcMessage, RpcOutcome } from '../wire/rpc.ts';
 
 export interface RpcArrival extends SentRequest {
   readonly message: RpcMessage | Batch;
   readonly reply: RpcReply;
+  /** `X-Request-Id`, as the response carries it. */
+  readonly requestId: string | undefined;
 }
 
 export interface RpcGate {
@@ -25,6 +27,30 @@ export interface RpcReply {
   refuse(failure: Failure, ids: readonly string[]): void;
   /** Calls the listener once the client has disconnected; at once if it has already. */
   whenGone(listener: () => void): void;
+  /** The HTTP status, once it is sent. */
+  readonly status: number | undefined;
+}
+
+/** A call of a client, as observers see it. A batch has several, with the same arrival. */
+export interface ObservedRpc {
+  readonly arrival: RpcArrival;
+  readonly call: RpcCall;
+  /** On the clock of the gateway. */
+  readonly startedAt: number;
+}
+
+export interface RpcEnding extends Pick<RpcOutcome, 'code'> {
+  /** `accepted`: a notification, which is not answered. */
+  readonly outcome: RpcOutcome['outcome'] | 'cancelled' | 'accepted';
+  /** Set where the gateway itself failed the call. */
+  readonly failure?: Failure | undefined;
+}
+
+/** Is told of every call whose sender is authenticated. It returns at once, never throws, and changes nothing. */
+export interface RpcObserver {
+  began(call: ObservedRpc): void;
+  /** Called once for each call that began, after the response was written. */
+  ended(call: ObservedRpc, ending: RpcEnding): void;
 }
 
 export type TakenStatus = 202 | 204;

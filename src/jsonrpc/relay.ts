@@ -44,7 +44,8 @@ export class RpcRelay implements RpcSink {
     if (!this.#settle()) return;
     const isWatched = this.#calls.some(({ authorization }) => authorization.over !== undefined);
     const outcome = isWatched ? rpcOutcomes(body) : undefined;
-    for (const { id, authorization } of this.#calls) authorization.over?.({ outcome: outcome?.(id) ?? 'result' });
+    for (const { id, authorization } of this.#calls)
+      authorization.over?.({ outcome: outcome?.(id).outcome ?? 'result' });
     this.#reply.answered(status, body);
   }
 

@@ -7,6 +7,7 @@ import { targetOf } from '../catalog/requests.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import { shownPrincipal } from '../identity/principal.ts';
+import type { ObservedRpc, RpcEnding, RpcObserver } from '../jsonrpc/ports.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { SHOWN_CHARACTERS } from './client-names.ts';
@@ -21,10 +22,12 @@ export interface RequestLogOptions {
 
 export class RequestLog implements Watcher, MessageObserver<RequestContext> {
   readonly messages = this;
+  readonly rpc: RpcObserver;
   readonly #options: RequestLogOptions;
 
   constructor(options: RequestLogOptions) {
     this.#options = options;
+    this.rpc = { began: () => undefined, ended: (call, ending) => this.#rpcEnded(call, ending) };
   }
 
   began(): void {
@@ -35,11 +38,9 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
     const { message, principal, endpoint, connection } = context;
     // A batch is told of as a whole, too: its members have lines of their own.
     if (message.kind !== 'request' && message.kind !== 'notification') return;
-    const { write, clock } = this.#options;
     const row: MethodRow | undefined = context.row ?? methodRow(message.method);
     const name = row?.name === undefined ? undefined : targetOf(message, row)?.text;
-    const ms = clock.now() - context.startedAt;
-    write(
+    this.#options.write(
       {
         requestId: context.requestId ?? randomUUID(),
         principal: shownPrincipal(principal),
@@ -53,9 +54,34 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
         transport: connection?.via,
         outcome,
         reason: failure?.reason,
-        ms: Math.round(ms * 1_000) / 1_000,
+        ms: this.#msSince(context.startedAt),
       },
       'request',
     );
+  }
+
+  /** JSON-RPC that is not MCP: clients do not name themselves, and only the method says what is called. */
+  #rpcEnded({ arrival, call, startedAt }: ObservedRpc, { outcome, failure }: RpcEnding): void {
+    const { endpoint, requestId, reply, sender } = arrival;
+    const { principal, credentials, generation } = sender;
+    this.#options.write(
+      {
+        requestId: requestId ?? randomUUID(),
+        principal: shownPrincipal(principal),
+        address: credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined,
+        endpoint: endpoint.path,
+        method: call.method.slice(0, SHOWN_CHARACTERS),
+        backend: endpoint.backends[0],
+        status: reply.status,
+        outcome,
+        reason: failure?.reason,
+        ms: this.#msSince(startedAt),
+      },
+      'request',
+    );
+  }
+
+  #msSince(startedAt: number): number {
+    return Math.round((this.#options.clock.now() - startedAt) * 1_000) / 1_000;
   }
 }

@@ -3,6 +3,7 @@ import type { BackendConfig } from '../config/config.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { CallObserver, MessageObserver } from '../exchange/observer.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
+import type { RpcObserver } from '../jsonrpc/ports.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import type { Session } from '../session/session.ts';
 
@@ -18,6 +19,8 @@ export interface ObservedDenial {
 /** Metrics, the request log, traces or the console: each is one of these. */
 export interface Watcher {
   readonly messages?: MessageObserver<RequestContext> | undefined;
+  /** Observes calls of JSON-RPC services that are not MCP. */
+  readonly rpc?: RpcObserver | undefined;
   /** Observes the calls of one backend. */
   calls?(backend: BackendConfig): CallObserver;
   denied?(denial: ObservedDenial): void;
@@ -31,6 +34,10 @@ export type SessionTransport = 'http' | 'sse' | 'stdio';
 
 export function messageObserver(watchers: readonly Watcher[]): MessageObserver<RequestContext> | undefined {
   return inOrder(watchers.flatMap(({ messages }) => (messages === undefined ? [] : [messages])));
+}
+
+export function rpcObserver(watchers: readonly Watcher[]): RpcObserver | undefined {
+  return inOrder(watchers.flatMap(({ rpc }) => (rpc === undefined ? [] : [rpc])));
 }
 
 export function callObserver(watchers: readonly Watcher[], backend: BackendConfig): CallObserver | undefined {

@@ -14,6 +14,7 @@ import { askedOf } from '../exchange/asked.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import { RpcFront } from '../jsonrpc/front.ts';
+import type { RpcObserver } from '../jsonrpc/ports.ts';
 import { StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import { textMember } from '../wire/values.ts';
@@ -32,9 +33,9 @@ export class McpGateway implements Gateway {
   readonly #pipeline: Pipeline;
   readonly #connections: PersistentConnections;
 
-  constructor(shared: SharedServices) {
+  constructor(shared: SharedServices, rpcObserver?: RpcObserver) {
     this.#shared = shared;
-    this.rpc = new RpcFront(shared, (arrival, asked) => this.#authenticateAgain(arrival, asked));
+    this.rpc = new RpcFront(shared, (arrival, asked) => this.#authenticateAgain(arrival, asked), rpcObserver);
     this.#pipeline = new Pipeline(shared);
     this.#connections = new PersistentConnections(this.#pipeline);
   }

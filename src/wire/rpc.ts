@@ -8,7 +8,7 @@ import type { Batch, Span } from './message.ts';
 import { type OutlineReader, skipWhite } from './outline.ts';
 import { type ReadLimits, readStrictly } from './scan.ts';
 import { elementsAt, membersAt, passOver } from './skim.ts';
-import { member, stringAt, textAt, textMember } from './values.ts';
+import { isInteger, member, stringAt, textAt, textMember } from './values.ts';
 
 /** A method call: a request or a notification. */
 export interface RpcCall {
@@ -103,7 +103,13 @@ function isAnswerAt(bytes: Uint8Array, span: Span): boolean {
   return member(object, 'result') !== undefined || member(object, 'error') !== undefined;
 }
 
-export type RpcOutcome = 'result' | 'error';
+export interface RpcOutcome {
+  readonly outcome: 'result' | 'error';
+  /** Of an error, where it is an integer as JSON-RPC 2.0, section 5.1, demands. */
+  readonly code?: number | undefined;
+}
+
+const succeeded: RpcOutcome = { outcome: 'result' };
 
 /**
  * The outcome by the request's raw id, for bytes that `isRpcAnswer` accepts. A request without a matching error counts
@@ -113,15 +119,22 @@ export function rpcOutcomes(bytes: Uint8Array): (id: string | undefined) => RpcO
   const span = { start: skipWhite(bytes, 0, bytes.byteLength), end: bytes.byteLength };
   const elements = elementsAt(bytes, span);
   if (elements === undefined) {
-    const outcome: RpcOutcome = member(membersAt(bytes, span), 'error') === undefined ? 'result' : 'error';
+    const outcome = outcomeIn(bytes, membersAt(bytes, span));
     return () => outcome;
   }
-  const failed = new Set(
-    elements.flatMap((element) => {
-      const object = membersAt(bytes, element);
-      const id = member(object, 'id');
-      return id === undefined || member(object, 'error') === undefined ? [] : [textAt(bytes, id)];
-    }),
-  );
-  return (id) => (id !== undefined && failed.has(id) ? 'error' : 'result');
+  const failed = new Map<string, RpcOutcome>();
+  for (const element of elements) {
+    const object = membersAt(bytes, element);
+    const id = member(object, 'id');
+    const outcome = outcomeIn(bytes, object);
+    if (id !== undefined && outcome !== succeeded) failed.set(textAt(bytes, id), outcome);
+  }
+  return (id) => (id === undefined ? undefined : failed.get(id)) ?? succeeded;
+}
+
+function outcomeIn(bytes: Uint8Array, response: ReturnType<typeof membersAt>): RpcOutcome {
+  const error = member(response, 'error');
+  if (error === undefined) return succeeded;
+  const code = member(membersAt(bytes, error), 'code');
+  return { outcome: 'error', code: code && isInteger(bytes, code) ? Number(textAt(bytes, code)) : undefined };
 }

@@ -77,9 +77,15 @@ describe('an answer of a service', () => {
 
   test('how each went is found by its id', () => {
     const outcome = rpcOutcomes(
-      bytesOf('[{"id":1,"error":{}},{"id":"1","result":0},{"id":null,"error":{}},{"error":{}}]'),
+      bytesOf('[{"id":1,"error":{"code":-32601}},{"id":"1","result":0},{"id":null,"error":{}},{"error":{}}]'),
     );
-    expect(['1', '"1"', 'null', '9', undefined].map(outcome)).toEqual(['error', 'result', 'error', 'result', 'result']);
-    expect(rpcOutcomes(bytesOf(' {"id":1,"error":{}}'))('2')).toBe('error');
+    const result = { outcome: 'result' };
+    expect(['1', '"1"', 'null', '9', undefined].map(outcome)).toEqual([
+      { outcome: 'error', code: -32601 },
+      result,
+      { outcome: 'error' },
+      ...[result, result],
+    ]);
+    expect(rpcOutcomes(bytesOf(' {"id":1,"error":{}}'))('2')).toEqual({ outcome: 'error', code: undefined });
   });
 });

@@ -60,8 +60,12 @@ export function callFailure(reason: Reason): number {
 
 export function errorEnding({ bytes, error }: ErrorResponse): number {
   const code = member(error, 'code');
-  if (code === undefined || !isInteger(bytes, code)) return OTHER_CODE;
-  return byCode.get(Number(textAt(bytes, code))) ?? OTHER_CODE;
+  return codeEnding(code && isInteger(bytes, code) ? Number(textAt(bytes, code)) : undefined);
+}
+
+/** `code`: absent where the error has none. */
+export function codeEnding(code: number | undefined): number {
+  return (code === undefined ? undefined : byCode.get(code)) ?? OTHER_CODE;
 }
 
 export function resultEnding(message: ResultResponse): number {

@@ -43,6 +43,14 @@ export const metricFamilies = {
     labels: ['bascule_backend', ...operation, ...connection],
     bounds: operationBounds,
   },
+  rpcCall: {
+    name: 'rpc_server_call_duration_seconds',
+    type: 'histogram',
+    unit: 'seconds',
+    help: 'Calls of JSON-RPC services that are not MCP, from their arrival to the end of the response.',
+    labels: ['bascule_endpoint', 'rpc_method', 'error_type', 'bascule_reason'],
+    bounds: operationBounds,
+  },
   serverSession: {
     name: 'mcp_server_session_duration_seconds',
     type: 'histogram',

@@ -17,6 +17,7 @@ import { CANCELLED, callFailure, errorEnding, resultEnding, toldFailure, WELL } 
 import { metricFamilies } from './families.ts';
 import { ListedNames } from './listed-names.ts';
 import { nameIndex, Operations, UNNAMED } from './operations.ts';
+import { RpcRecorder } from './rpc-recorder.ts';
 import { Series } from './series.ts';
 
 const UNKNOWN = -1;
@@ -43,6 +44,7 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
   readonly denials = new Series(metricFamilies.denials);
   readonly rateExceeded = new Series(metricFamilies.rateExceeded);
   readonly httpFailures = new Series(metricFamilies.httpFailures);
+  readonly rpc: RpcRecorder;
   readonly #clock: Pick<Clock, 'now'>;
   /** By both revisions: the series of the pair. */
   readonly #pairs = new Int16Array(revisions.length * revisions.length).fill(UNKNOWN);
@@ -51,12 +53,14 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
+    this.rpc = new RpcRecorder(clock, this.open);
   }
 
   get series(): readonly Series[] {
     return [
       ...[this.serverOperation, this.clientOperation, this.serverSession, this.overhead, this.listenDuration],
       ...[this.open, this.openCalls, this.bridged, this.denials, this.rateExceeded, this.httpFailures],
+      this.rpc.calls,
     ];
   }
 

@@ -41,6 +41,11 @@ export const gatewayObserve = {
     behaviour:
       '`bascule stdio` has the request log, on stderr, and serves metrics; where their address is taken, it warns and serves its client without them.',
   }),
+  'gateway:observe:json-rpc': held({
+    spec: 'gateway',
+    behaviour:
+      'Each call of a JSON-RPC service that is not MCP is a line of the request log and is counted, by methods that rules of the config spell out; every other method is `_OTHER`.',
+  }),
   'gateway:observe:request-id': held({
     spec: 'gateway',
     behaviour:
