@@ -11,6 +11,9 @@ const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 /** RFC 4291, 2.5.5.2: an IPv4-mapped address, as a dual-stack socket reports IPv4 and as the URL parser spells it. */
 const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
+/** Each costs about 100 bytes. */
+const MOST_NETWORKS = 1_024;
+
 /** The parts of a request that determine its client address. */
 export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'> & {
   /** Set by us, where another process of this gateway took the connection. */
@@ -20,6 +23,8 @@ export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDis
 export class ClientAddresses {
   /** Undefined where there are none, as for most: each question costs a parsed address. */
   readonly #trusted: BlockList | undefined;
+  /** Networks of peers, where there are no proxies: the peers of many requests are few. */
+  readonly #networks = new Map<string, string>();
 
   /** Throws for an entry that is neither an address nor a range. */
   constructor(trustedProxies: readonly string[]) {
@@ -34,7 +39,14 @@ export class ClientAddresses {
 
   /** The client address of a request. Empty if the connection is closed. */
   of(caller: AddressedRequest): string {
-    return networkOf(this.#address(caller) ?? '');
+    if (this.#trusted !== undefined) return networkOf(this.#address(caller) ?? '');
+    const peer = caller.socket?.remoteAddress ?? '';
+    const known = this.#networks.get(peer);
+    if (known !== undefined) return known;
+    const network = networkOf(plainAddress(peer) ?? '');
+    if (this.#networks.size >= MOST_NETWORKS) this.#networks.clear();
+    this.#networks.set(peer, network);
+    return network;
   }
 
   /**

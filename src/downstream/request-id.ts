@@ -3,7 +3,7 @@
  * kept where it is safe to repeat; otherwise it is replaced. Where the client sends none, one is made only for the
  * request log: nothing else would use it.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** Visible ASCII: nothing that could end a header or a line of the log. */
@@ -11,6 +11,41 @@ const sane = /^[\x21-\x7e]{1,128}$/;
 
 export function requestIdOf({ headers }: IncomingMessage, isWanted: boolean): string | undefined {
   const given = headers['x-request-id'];
-  if (given === undefined) return isWanted ? randomUUID() : undefined;
-  return typeof given === 'string' && sane.test(given) ? given : randomUUID();
+  if (given === undefined) return isWanted ? newRequestId() : undefined;
+  return typeof given === 'string' && sane.test(given) ? given : newRequestId();
+}
+
+/** Ids made at once: `randomUUID` joins each of its own from twenty parts, with every request. */
+const MADE = 128;
+const BYTES = 16;
+const CHARACTERS = 36;
+const hex = Buffer.from('0123456789abcdef');
+const dash = 0x2d;
+/** A dash comes before these bytes of an id. */
+const groups: ReadonlySet<number> = new Set([4, 6, 8, 10]);
+
+const made = Buffer.alloc(MADE * CHARACTERS);
+let used = MADE;
+
+/** RFC 9562, 5.4: a UUID of version 4. */
+export function newRequestId(): string {
+  if (used === MADE) {
+    makeIds();
+    used = 0;
+  }
+  const at = used * CHARACTERS;
+  used += 1;
+  return made.toString('latin1', at, at + CHARACTERS);
+}
+
+function makeIds(): void {
+  const random = randomBytes(MADE * BYTES);
+  let at = 0;
+  random.forEach((drawn, index) => {
+    const place = index % BYTES;
+    const byte = place === 6 ? (drawn & 0x0f) | 0x40 : place === 8 ? (drawn & 0x3f) | 0x80 : drawn;
+    if (groups.has(place)) made[at++] = dash;
+    made[at++] = hex[byte >> 4] as number;
+    made[at++] = hex[byte & 0x0f] as number;
+  });
 }

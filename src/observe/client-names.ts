@@ -9,11 +9,25 @@ const MOST_KEPT = 256;
 const KEPT_CHARACTERS = 1_024;
 
 const kept = new Map<string, string | undefined>();
+/** The latest bytes, and the name in them: a client says the same with every request. */
+let latest = Buffer.alloc(0);
+let latestName: string | undefined;
 
 /** Undefined where the client does not name itself. */
 export function clientName(info: Raw | undefined): string | undefined {
   if (info === undefined) return undefined;
-  const text = typeof info === 'string' ? info : Buffer.from(info.buffer, info.byteOffset, info.byteLength).toString();
+  if (typeof info === 'string') return nameIn(info);
+  if (latest.equals(info)) return latestName;
+  const bytes = Buffer.from(info);
+  const name = nameIn(bytes.toString());
+  if (bytes.byteLength <= KEPT_CHARACTERS) {
+    latest = bytes;
+    latestName = name;
+  }
+  return name;
+}
+
+function nameIn(text: string): string | undefined {
   if (kept.has(text)) return kept.get(text);
   const shown = shownClient(text);
   if (text.length > KEPT_CHARACTERS) return shown;

@@ -16,6 +16,8 @@ const ZERO = 0x30;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const POINT = 0x2e;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 export class LineBuffer {
   readonly #usualBytes: number;
@@ -52,6 +54,19 @@ export class LineBuffer {
     this.#used += bytes.write(text, this.#used, 'utf8');
   }
 
+  /** Adds the beginning of a member of an object: `,"name":`. The name needs no escapes. */
+  addKey(name: string): void {
+    const { length } = name;
+    const bytes = this.#room(length + 4);
+    let at = this.#used;
+    bytes[at++] = COMMA;
+    bytes[at++] = QUOTE;
+    for (let i = 0; i < length; i++) bytes[at++] = name.charCodeAt(i);
+    bytes[at++] = QUOTE;
+    bytes[at++] = COLON;
+    this.#used = at;
+  }
+
   /** Adds the text as a JSON string. */
   addString(text: string): void {
     const { length } = text;
@@ -83,7 +98,7 @@ export class LineBuffer {
       return;
     }
     const whole = Math.floor(value);
-    this.#addDigits(whole);
+    this.addDigits(whole);
     let rest = thousandths - whole * 1_000;
     if (rest === 0) return;
     const bytes = this.#room(4);
@@ -95,9 +110,10 @@ export class LineBuffer {
     }
   }
 
-  #addDigits(value: number): void {
-    let digits = 1;
-    for (let most = 10; most <= value; most *= 10) digits++;
+  /** Adds an integer that is not negative, with at least so many digits. */
+  addDigits(value: number, least = 1): void {
+    let digits = least;
+    for (let most = 10 ** least; most <= value; most *= 10) digits++;
     const bytes = this.#room(digits);
     const end = this.#used + digits;
     let left = value;
@@ -117,9 +133,20 @@ export class LineBuffer {
   /** Returns all lines, and is empty then. */
   take(): string {
     const text = this.#bytes.toString('utf8', 0, this.#used);
+    this.#clear();
+    return text;
+  }
+
+  /** The same as bytes: for a stream, which would have to make bytes of the text. */
+  takeBytes(): Uint8Array {
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#used));
+    this.#clear();
+    return bytes;
+  }
+
+  #clear(): void {
     this.#used = 0;
     if (this.#bytes.length > 2 * this.#usualBytes) this.#bytes = Buffer.alloc(this.#usualBytes);
-    return text;
   }
 
   /** The bytes, with space for so many more. */

@@ -9,7 +9,7 @@ import { LineBuffer } from './line-buffer.ts';
 
 /** The parts of a stream that are used. */
 export interface LineStream {
-  write(text: string, done: (error?: Error | null) => void): unknown;
+  write(bytes: Uint8Array, done: (error?: Error | null) => void): unknown;
   on(event: 'error', listener: () => void): unknown;
 }
 
@@ -29,13 +29,14 @@ const GATHER_BYTES = 32 * 1024;
 
 export class LineWriter {
   readonly #options: LineWriterOptions;
-  #waiting: string[] = [];
-  #waitingLines = 0;
-  #bytes = 0;
+  /** Lines that wait. As strings they would outlive a garbage collection, which copies them. */
+  readonly #lines = new LineBuffer(GATHER_BYTES);
+  #count = 0;
+  /** Bytes that the stream has not written yet. */
+  #written = 0;
   #isWriting = false;
-  /** Lines that wait for others. As strings they would outlive a garbage collection, which copies them. */
-  readonly #crowd = new LineBuffer(GATHER_BYTES);
-  #crowdLines = 0;
+  /** Lines have waited long enough, but the stream is writing. */
+  #isDue = false;
   #gathering: NodeJS.Timeout | undefined;
   #dropped = 0;
   #whenIdle: (() => void)[] = [];
@@ -48,8 +49,9 @@ export class LineWriter {
   /** A line with its line feed. Never blocks on a pipe, never throws. */
   write(line: string): void {
     if (!this.#hasRoom(line.length)) return;
-    this.#gathered();
-    this.#queue(line, 1);
+    this.#lines.add(line);
+    this.#count += 1;
+    this.#send();
   }
 
   /**
@@ -58,15 +60,15 @@ export class LineWriter {
    */
   gather(add: (lines: LineBuffer) => void): void {
     if (!this.#hasRoom(0)) return;
-    add(this.#crowd);
-    this.#crowdLines += 1;
-    if (this.#crowd.size >= GATHER_BYTES) this.#gathered();
-    else this.#gathering ??= setTimeout(() => this.#gathered(), GATHER_MS).unref();
+    add(this.#lines);
+    this.#count += 1;
+    if (this.#lines.size >= GATHER_BYTES) this.#send();
+    else this.#gathering ??= setTimeout(() => this.#send(), GATHER_MS).unref();
   }
 
   /** Resolves when everything was written, or after this time. */
   flush(withinMs: number): Promise<void> {
-    this.#gathered();
+    if (this.#count > 0) this.#send();
     if (!this.#isWriting) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs);
@@ -77,56 +79,46 @@ export class LineWriter {
     });
   }
 
-  #gathered(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    const lines = this.#crowdLines;
-    this.#crowdLines = 0;
-    if (lines > 0) this.#queue(this.#crowd.take(), lines);
-  }
-
   /** Counts the line as dropped where there is none. Characters instead of bytes: close enough, and free. */
   #hasRoom(characters: number): boolean {
-    const hasRoom = this.#bytes + this.#crowd.size + characters <= this.#options.queueBytes;
+    const hasRoom = this.#written + this.#lines.size + characters <= this.#options.queueBytes;
     if (!hasRoom) this.#drop(1);
     return hasRoom;
   }
 
-  #queue(text: string, lines: number): void {
-    this.#bytes += text.length;
-    this.#waiting.push(text);
-    this.#waitingLines += lines;
-    if (!this.#isWriting) this.#send();
-  }
-
+  /** Writes all lines that wait; where the stream is writing, once it is done. */
   #send(): void {
+    this.#isDue = this.#isWriting;
+    if (this.#isWriting) return;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
     const told = this.#dropped;
-    const lines = this.#waitingLines;
+    const lines = this.#count;
     // Only lines after the queued ones are dropped, so the count belongs here.
-    const text = this.#waiting.join('') + (told === 0 ? '' : this.#options.droppedLine(told));
+    if (told > 0) this.#lines.add(this.#options.droppedLine(told));
+    const bytes = this.#lines.takeBytes();
+    this.#count = 0;
+    this.#written = bytes.byteLength;
     this.#isWriting = true;
-    this.#waiting = [];
-    this.#waitingLines = 0;
-    const size = this.#bytes;
     const done = (error?: Error | null) => {
-      this.#bytes -= size;
+      this.#written = 0;
+      this.#isWriting = false;
       if (error) this.#drop(lines);
       else this.#dropped -= told;
       this.#next();
     };
     try {
-      this.#options.stream.write(text, done);
+      this.#options.stream.write(bytes, done);
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   #next(): void {
-    if (this.#waiting.length > 0) {
+    if (this.#isDue) {
       this.#send();
       return;
     }
-    this.#isWriting = false;
     const idle = this.#whenIdle;
     this.#whenIdle = [];
     for (const tell of idle) tell();

@@ -40,9 +40,8 @@ const FLUSH_MS = 1_000;
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
   const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
-  const now = () => new Date();
-  const lineOf = (isText ? textLine : jsonLine)(now);
-  const addLine = isText ? undefined : jsonAdder(now);
+  const lineOf = (isText ? textLine : jsonLine)(() => new Date());
+  const addLine = isText ? undefined : jsonAdder(Date.now);
   const writer = new LineWriter({
     stream,
     queueBytes,
@@ -83,24 +82,24 @@ export function jsonLine(now: () => Date): LineFormat {
  * Adds the line that `jsonLine` makes at `info`, without making a string of it: with every request, that is the
  * difference between a small cost and a large one. Facts are texts and numbers, or absent.
  */
-function jsonAdder(now: () => Date): (lines: LineBuffer, facts: FrequentFacts, text: string) => void {
-  let lastMs = Number.NaN;
-  let lastTime = '';
+export function jsonAdder(now: () => number): (lines: LineBuffer, facts: FrequentFacts, text: string) => void {
+  let lastSecond = Number.NaN;
+  /** The beginning of every line of that second, up to the point before the milliseconds. */
+  let head = '';
   return (lines, facts, text) => {
-    const date = now();
-    if (date.getTime() !== lastMs) {
-      lastMs = date.getTime();
-      lastTime = date.toISOString();
+    const ms = now();
+    const second = Math.floor(ms / 1_000);
+    if (second !== lastSecond) {
+      lastSecond = second;
+      head = `{"time":"${new Date(second * 1_000).toISOString().slice(0, -'000Z'.length)}`;
     }
-    lines.add('{"time":"');
-    lines.add(lastTime);
-    lines.add('","level":"info"');
+    lines.add(head);
+    lines.addDigits(ms - second * 1_000, 3);
+    lines.add('Z","level":"info"');
     for (const name in facts) {
       const value = facts[name];
       if (value === undefined) continue;
-      lines.add(',"');
-      lines.add(name);
-      lines.add('":');
+      lines.addKey(name);
       if (typeof value === 'string') lines.addString(value);
       else lines.addNumber(value);
     }

@@ -2,8 +2,8 @@
  * One log line for each message of a client, when it is over: who sent what from where, and what became of it. It
  * contains no arguments, no results and no secret. Names that clients choose are cut.
  */
-import { randomUUID } from 'node:crypto';
 import { targetOf } from '../catalog/requests.ts';
+import { newRequestId } from '../downstream/request-id.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { MessageEnding, MessageObserver } from '../exchange/observer.ts';
 import { shownPrincipal } from '../identity/principal.ts';
@@ -42,7 +42,7 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
     const name = row?.name === undefined ? undefined : targetOf(message, row)?.text;
     this.#options.write(
       {
-        requestId: context.requestId ?? randomUUID(),
+        requestId: context.requestId ?? newRequestId(),
         principal: shownPrincipal(principal),
         address: context.address,
         client: context.clientName,
@@ -66,7 +66,7 @@ export class RequestLog implements Watcher, MessageObserver<RequestContext> {
     const { principal, credentials, generation } = sender;
     this.#options.write(
       {
-        requestId: requestId ?? randomUUID(),
+        requestId: requestId ?? newRequestId(),
         principal: shownPrincipal(principal),
         address: credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined,
         endpoint: endpoint.path,

@@ -43,6 +43,24 @@ test('strings and numbers are added as JSON has them', () => {
   );
 });
 
+test('members of an object and padded numbers are added as JSON and the time of day have them', () => {
+  const buffer = new LineBuffer(4);
+  buffer.addKey('status');
+  buffer.addNumber(200);
+  buffer.add(' ');
+  for (const value of [0, 7, 45, 999, 1_234]) buffer.addDigits(value, 3);
+  expect(String(buffer.takeBytes())).toBe(',"status":200 0000070459991234');
+  expect(buffer.size).toBe(0);
+});
+
+test('bytes that were taken do not change with later lines', () => {
+  const buffer = new LineBuffer(16);
+  buffer.add('first');
+  const taken = buffer.takeBytes();
+  buffer.add('later');
+  expect(String(taken)).toBe('first');
+});
+
 test('what is cut was never added', () => {
   const buffer = new LineBuffer(4);
   buffer.add('first');

@@ -6,8 +6,8 @@ function heldStream() {
   const written: string[] = [];
   const waiting: ((error?: Error) => void)[] = [];
   const stream: LineStream = {
-    write: (text, done) => {
-      written.push(text);
+    write: (bytes, done) => {
+      written.push(String(bytes));
       waiting.push(done);
     },
     on: () => undefined,
@@ -56,6 +56,23 @@ describe('a line writer', () => {
     settle(new Error('EPIPE'));
     writer.write('b\n');
     expect(written).toEqual(['a\n', 'b\n1 dropped\n']);
+  });
+
+  test('lets gathered lines wait for each other until a line that does not wait, or for a full write', () => {
+    const { stream, written, settle } = heldStream();
+    const { writer } = writerOn(stream, 100_000);
+    const gather = (line: string) => writer.gather((lines) => lines.add(line));
+    gather('a\n');
+    gather('b\n');
+    expect(written).toEqual([]);
+    writer.write('c\n');
+    expect(written).toEqual(['a\nb\nc\n']);
+    gather('d\n');
+    settle();
+    expect(written).toHaveLength(1);
+    const long = `${'x'.repeat(40_000)}\n`;
+    gather(long);
+    expect(written.slice(1)).toEqual([`d\n${long}`]);
   });
 
   test('is flushed when the reader took everything, or when the time is over', async () => {

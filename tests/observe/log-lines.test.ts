@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { jsonLine, textLine } from '../../src/observe/log.ts';
+import { LineBuffer } from '../../src/observe/line-buffer.ts';
+import { jsonAdder, jsonLine, textLine } from '../../src/observe/log.ts';
 
 const text = textLine(() => new Date('2026-01-02T03:04:05Z'));
 
@@ -32,3 +33,16 @@ test.each(['debug', 'info', 'warn', 'error'] as const)(
     );
   },
 );
+
+test('a frequent line is the same as any other line of JSON, in every millisecond', () => {
+  let now = Date.parse('2026-01-02T03:04:05.000Z');
+  const add = jsonAdder(() => now);
+  const json = jsonLine(() => new Date(now));
+  const lines = new LineBuffer(64);
+  const facts = { name: 'a\n"b" \u00e9', absent: undefined, status: 200, ms: 1.045 };
+  for (const step of [0, 7, 38, 900, 55, 1, 3_600_000]) {
+    now += step;
+    add(lines, facts, 'request');
+    expect(lines.take()).toBe(json('info', facts, 'request'));
+  }
+});

@@ -76,8 +76,8 @@ describe('a traced line', verifies('gateway:serve:trace'), () => {
   const shown = (body: string) => {
     const written: string[] = [];
     const stream = {
-      write: (line: string, done: () => void) => {
-        written.push(line);
+      write: (line: Uint8Array, done: () => void) => {
+        written.push(String(line));
         done();
       },
       on: () => undefined,
