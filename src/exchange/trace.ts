@@ -3,7 +3,8 @@
  * like every other member of `_meta`. Implemented in observe/traces.
  */
 
-import type { Notification, Request } from '../wire/message.ts';
+import type { Failure } from '../errors/failure.ts';
+import type { Notification, Request, Response } from '../wire/message.ts';
 import type { TraceFields } from '../wire/trace-fields.ts';
 import type { ServerRequestReply } from './call.ts';
 
@@ -28,12 +29,18 @@ export interface SentTrace {
 
 /** Gives each message to one backend its place in the trace that it belongs to. Never throws. */
 export interface BackendTracer {
-  request(trace: Trace): SentTrace;
+  /** Without a trace, the request is the gateway's own, and begins one. */
+  request(trace: Trace | undefined): SentTrace;
+  /** The gateway sends `initialize` or `server/discover` now. Returns what is told of its end, once. */
+  opening(method: string, id: string): ToldOpening;
   /** The notification is sent now. */
   notification(trace: Trace, notification: Notification): SentTrace;
   /** A server request arrived during the call that was sent with `call`. */
   asked(call: SentTrace, message: Request): ReceivedAsk | undefined;
 }
+
+/** Is told of the response to an opening request, or why there is none. */
+export type ToldOpening = (answer: Response | Failure) => void;
 
 /** What a server request belongs to. */
 export interface AskTrace {

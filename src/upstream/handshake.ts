@@ -2,6 +2,7 @@
 import type { Limits } from '../config/limits.ts';
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
+import type { BackendTracer } from '../exchange/trace.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { concat, type Raw, requestBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
@@ -56,6 +57,7 @@ export function askInitialize(
   ids: Ids,
   introduction: Introduction,
   heard: (message: Notification | Request) => void,
+  tracer: BackendTracer | undefined,
 ): ProbeRequest {
   const { revision, info, capabilities, headers = {} } = introduction;
   const id = ids.next();
@@ -66,11 +68,12 @@ export function askInitialize(
     info,
     '}',
   ]);
-  return new ProbeRequest(channel, { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers }, heard);
+  const outgoing = { bytes: requestBytes(id, 'initialize', params), id: keyOf(id), headers };
+  return new ProbeRequest(channel, outgoing, heard, tracer?.opening('initialize', id));
 }
 
 /** What a session for a client needs. */
-export interface AgreementOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions'> {
+export interface AgreementOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions' | 'notes'> {
   /** `firstByteMs` limits `initialize`: the process may have to be unpacked first. */
   readonly limits: Pick<Limits, 'firstByteMs'>;
   readonly health: HealthReporter;
@@ -83,7 +86,7 @@ export async function agreeFor(
   client: ClientFacts,
   channel: Channel,
   ids: Ids,
-  { clock, limits, self, revisions: spoken, health, last }: AgreementOptions,
+  { clock, limits, self, revisions: spoken, health, last, notes }: AgreementOptions,
   heard: (message: Notification | Request) => void,
 ): Promise<Agreement> {
   const introduction = {
@@ -92,7 +95,7 @@ export async function agreeFor(
     capabilities: capabilitiesText(client.capabilities.raw),
     ...(client.via && { headers: { [VIA]: writeVia(client.via) } }),
   };
-  const question = askInitialize(channel, ids, introduction, heard);
+  const question = askInitialize(channel, ids, introduction, heard, notes.tracer);
   const began = clock.now();
   const answer = await question.within(limits.firstByteMs, clock);
   question.drop();

@@ -30,7 +30,7 @@ import type { Slots } from './slots.ts';
 import { type ListRelay, Standalone } from './standalone-state.ts';
 
 /** Shared by all sessions of a backend. */
-export interface LegacyOptions extends AgreementOptions, Pick<BackendOptions, 'notes' | 'since'> {
+export interface LegacyOptions extends AgreementOptions, Pick<BackendOptions, 'since'> {
   readonly limits: DeadlineLimits & Pick<Limits, 'asksPerSession'>;
   readonly relay: ListRelay;
   readonly slots?: Slots | undefined;

@@ -14,6 +14,7 @@ import type { ProbeAnswer, ProbeRequest } from './question.ts';
 import { judge, type Transport } from './verdict.ts';
 
 export interface ProbeOptions extends Pick<BackendOptions, 'clock' | 'self' | 'revisions'> {
+  readonly notes?: Pick<BackendOptions['notes'], 'tracer'>;
   readonly connector: Pick<Connector, 'transport' | 'connect' | 'older'>;
   /**
    * `probeMs` limits `server/discover`, and an HTTP+SSE stream that the config does not promise. `firstByteMs` limits
@@ -93,9 +94,9 @@ export async function initialize(
   const { probedChannel } = probing;
   const { clock, limits, self, connector } = options;
   const introduction = { revision: newestLegacy(options.revisions), info: self, capabilities: '{}', headers };
-  const question = askInitialize(probedChannel.channel, probedChannel.ids, introduction, (message) =>
-    answerKindly(probedChannel.channel, message),
-  );
+  const { channel, ids } = probedChannel;
+  const heard = (message: Notification | Request) => answerKindly(channel, message);
+  const question = askInitialize(channel, ids, introduction, heard, options.notes?.tracer);
   try {
     const answers: Promise<ProbeAnswer | Discovery>[] = [question.within(limits.firstByteMs, clock)];
     if (unanswered !== undefined) answers.push(lateDiscovery(unanswered, connector.transport, options.revisions));

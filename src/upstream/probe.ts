@@ -5,7 +5,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
-import { concat, type Raw, requestBytes } from '../wire/compose.ts';
+import { concat, requestBytes } from '../wire/compose.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { asFailure } from './as-failure.ts';
@@ -173,7 +173,7 @@ async function discover(probedChannel: ProbeTarget, transport: Transport, option
   const { limits, clock } = options;
   let revision = newestModern(options) as Revision;
   for (let attempt = 1; ; attempt += 1) {
-    const question = askDiscover(probedChannel, revision, options.self);
+    const question = askDiscover(probedChannel, revision, options);
     const answer = await question.within(limits.probeMs, clock);
     const verdict = judge(answer, transport, options.revisions);
     if (verdict.kind !== 'retry') return { verdict, answer, question };
@@ -185,15 +185,16 @@ async function discover(probedChannel: ProbeTarget, transport: Transport, option
   }
 }
 
-function askDiscover(probedChannel: ProbeTarget, revision: Revision, self: Raw): ProbeRequest {
-  const id = probedChannel.ids.next();
+function askDiscover({ channel, ids }: ProbeTarget, revision: Revision, { self, notes }: ProbeOptions): ProbeRequest {
+  const id = ids.next();
   const params = concat(['{"_meta":', ownMeta(revision, self), '}']);
   const outgoing = {
     bytes: requestBytes(id, 'server/discover', params),
     id: keyOf(id),
     headers: mirroredHeaders('server/discover', undefined, revision),
   };
-  return new ProbeRequest(probedChannel.channel, outgoing, (message) => answerKindly(probedChannel.channel, message));
+  const told = notes?.tracer?.opening('server/discover', id);
+  return new ProbeRequest(channel, outgoing, (message) => answerKindly(channel, message), told);
 }
 
 async function initializeAfresh(

@@ -1,5 +1,6 @@
 /** One request of the gateway's own, and its outcome. */
-import type { Failure } from '../errors/failure.ts';
+import { Failure } from '../errors/failure.ts';
+import type { ToldOpening } from '../exchange/trace.ts';
 import { within } from '../exchange/within.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
 import type { Channel, HttpFacts, Outgoing, Pending, RequestSink } from './channel.ts';
@@ -15,12 +16,19 @@ export type ProbeAnswer =
 export class ProbeRequest implements RequestSink {
   readonly answer: Promise<ProbeAnswer>;
   readonly #heard: (message: Notification | Request) => void;
+  #told: ToldOpening | undefined;
   #pending: Pending | undefined;
   #resolve: (answer: ProbeAnswer) => void = () => undefined;
 
-  /** `heard` gets the messages on the request's stream before the answer. */
-  constructor(channel: Channel, outgoing: Outgoing, heard: (message: Notification | Request) => void) {
+  /** `heard` gets the messages on the request's stream before the answer. `told`: traces, where there are any. */
+  constructor(
+    channel: Channel,
+    outgoing: Outgoing,
+    heard: (message: Notification | Request) => void,
+    told?: ToldOpening,
+  ) {
     this.#heard = heard;
+    this.#told = told;
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -33,10 +41,12 @@ export class ProbeRequest implements RequestSink {
   }
 
   answered(message: Response, http: HttpFacts | undefined): void {
+    this.#tell(message);
     this.#resolve({ kind: 'answered', message, http });
   }
 
   failed(failure: Failure, http: HttpFacts | undefined): void {
+    this.#tell(failure);
     this.#resolve({ kind: 'failed', failure, http });
   }
 
@@ -55,7 +65,13 @@ export class ProbeRequest implements RequestSink {
 
   /** Stops waiting. Sends no cancellation, because `initialize` must not be cancelled. */
   drop(): void {
+    if (this.#told !== undefined) this.#tell(new Failure('backend_timeout'));
     this.#pending?.abort();
     this.#pending = undefined;
+  }
+
+  #tell(answer: Response | Failure): void {
+    this.#told?.(answer);
+    this.#told = undefined;
   }
 }

@@ -82,7 +82,7 @@ export abstract class RunningCall<H extends CallHost = CallHost>
     this.id = id;
     this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
-    this.trace = request.trace && host.notes.tracer?.request(request.trace);
+    this.trace = host.notes.tracer?.request(request.trace);
   }
 
   get revision(): Revision | undefined {

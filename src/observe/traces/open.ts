@@ -7,6 +7,7 @@ import type { Watcher } from '../watchers.ts';
 import { BackendSpans } from './backend-spans.ts';
 import { SpanExport, type SpanExportPorts } from './export.ts';
 import { MessageSpans } from './message-tracer.ts';
+import type { SpanSink } from './open-span.ts';
 import type { TraceSettings } from './settings.ts';
 
 export interface Traces {
@@ -19,9 +20,10 @@ export interface Traces {
 
 export function openTraces(settings: TraceSettings, ports: SpanExportPorts): Traces {
   const exporting = new SpanExport(settings, ports);
+  const sink: SpanSink = (span) => exporting.add(span);
   return {
-    messages: new MessageSpans(settings, (span) => exporting.add(span)),
-    backend: (backend) => new BackendSpans(backend, settings.propagates),
+    messages: new MessageSpans(settings, sink),
+    backend: (backend) => new BackendSpans(backend, settings, sink),
     close: (withinMs) => exporting.close(withinMs),
   };
 }

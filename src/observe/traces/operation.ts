@@ -15,7 +15,10 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** The name of the span, and the attributes that follow from the message and its id on that side alone. */
-export function operationOf(message: Request | Notification, idRaw: string | undefined): SpanEnd {
+export function operationOf(
+  message: Pick<Request | Notification, 'bytes' | 'method' | 'params'>,
+  idRaw: string | undefined,
+): SpanEnd {
   const { bytes, params } = message;
   const method = cut(message.method, LONGEST_NAME);
   const attributes: SpanAttributes = { [attribute.method]: method };
@@ -58,7 +61,7 @@ export function withFault({ name, attributes }: SpanEnd, fault: SpanFault | unde
 export const toolFault: SpanFault = { type: 'tool_error' };
 
 /** A failure that no JSON-RPC error stands for. */
-function failureFault(failure: Failure): SpanFault {
+export function failureFault(failure: Failure): SpanFault {
   return { type: failure.reason === 'backend_timeout' ? 'timeout' : failure.reason, text: failure.message };
 }
 

@@ -8,6 +8,11 @@ export const gatewayTraces = {
     behaviour:
       'A client message is a SERVER span below the span of the client, each message to a backend a CLIENT span below that, and each peer is told the span that its message belongs to. A later round is linked to the round before.',
   }),
+  'gateway:traces:own-requests': held({
+    spec: 'gateway',
+    behaviour:
+      'Requests of the gateway itself, such as `server/discover`, `initialize` and lists that it reads for no single client, are CLIENT spans of traces that they begin, sampled like all others.',
+  }),
   'gateway:traces:context': held({
     spec: '2026-07-28/basic#_meta',
     behaviour:
