@@ -84,19 +84,38 @@ function sessionFacts(ports: ConsolePorts, session: Session): object {
   };
 }
 
-/**
- * The principal that `as` names, by id or by name; the operator without it. Only principals that have sent a request
- * since the start are known: the groups and scopes of others are not.
- */
+/** The principal that `as` names, by id or by name; the operator without it. */
 export function principalFor(ports: ConsolePorts, as: string | undefined, { principal }: Operator): Principal {
   if (as === undefined || as === '' || as === shownWho(principal)) return principal;
-  if (!ports.recorder.isOn)
-    throw new ConsoleRefusal(409, 'not_recorded', 'Callers are recorded only with `console` in the config');
-  const all = ports.recorder.people.all().map((person) => person.principal);
-  const found = all.filter((one) => shownId(ports.digest, one.key) === as || shownWho(one) === as);
+  const found = knownPrincipals(ports).filter((one) => shownId(ports.digest, one.key) === as || shownWho(one) === as);
   if (found.length > 1)
     throw new ConsoleRefusal(400, 'ambiguous_person', `${found.length} people are called this: use the id of one`);
-  if (found[0] === undefined)
-    throw new ConsoleRefusal(404, 'unknown_person', 'No request of this person has come since the gateway started');
+  if (found[0] === undefined) throw unknownPerson(ports);
   return found[0];
+}
+
+/**
+ * Principals whose scopes and groups are known: of requests since the start, where these are recorded, of open sessions,
+ * and of access keys. What a token of anybody else would say is not known.
+ */
+function knownPrincipals({ recorder, sessions, currentGeneration }: ConsolePorts): readonly Principal[] {
+  const known = new Map<string, Principal>();
+  const { keyHolders } = currentGeneration.now.authenticator;
+  const bySession = sessions.all().map(({ principal }) => principal);
+  const seen = recorder.people.all().map(({ principal }) => principal);
+  for (const principal of [...keyHolders, ...bySession, ...seen]) known.set(principal.key, principal);
+  return [...known.values()];
+}
+
+function unknownPerson({ recorder }: ConsolePorts): ConsoleRefusal {
+  if (recorder.isOn) {
+    const text =
+      'No request of this person has come since the gateway started, and no access key has this name (`key:<name>`)';
+    return new ConsoleRefusal(404, 'unknown_person', text);
+  }
+  const text =
+    'No access key has this name (`key:<name>`), and no open session belongs to this person. ' +
+    'Modern clients have no sessions: ' +
+    'with `console` in the config, everyone who sends a request after the start is known';
+  return new ConsoleRefusal(404, 'unknown_person', text);
 }

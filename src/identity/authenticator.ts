@@ -80,6 +80,11 @@ export class Authenticator {
     return this.#room.local;
   }
 
+  /** The principals of access keys, whether or not they have sent a request. */
+  get keyHolders(): readonly Principal[] {
+    return this.#room.identity.keyHolders;
+  }
+
   /**
    * Whether the endpoint still admits principals of this kind and issuer. Expiry is not checked, because a session
    * outlives the token that opened it: every message is authenticated by itself, and streams use `stillGood`.

@@ -80,6 +80,11 @@ export class Identity {
     return found instanceof Failure ? undefined : found;
   }
 
+  /** Of access keys that have not expired. */
+  get keyHolders(): readonly Principal[] {
+    return this.#keys?.holders ?? [];
+  }
+
   tokenOf(principal: Principal): string | undefined {
     return this.#tokens?.tokenOf(principal);
   }

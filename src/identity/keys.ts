@@ -53,6 +53,11 @@ export class Keys {
     return this.#isOver(held.principal) ? new Failure('key_expired') : held.principal;
   }
 
+  /** Those whose keys have not expired. Two keys of one name may have different scopes. */
+  get holders(): readonly Principal[] {
+    return [...this.#book.byId.values()].map(({ principal }) => principal).filter((one) => !this.#isOver(one));
+  }
+
   #check(text: string, digest: string): KnownKey | undefined {
     const key = parseKey(text);
     if (key === undefined) return undefined;

@@ -8,7 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { text } from '../harness/behind.ts';
 import { until } from '../harness/client.ts';
-import { keyRing } from '../harness/credentials.ts';
+import { bearer, keyRing, tokenIssuer } from '../harness/credentials.ts';
+import { connectLegacy } from '../harness/eras.ts';
 import { modernBackend, type Script } from '../harness/http-backend.ts';
 import { run, type Served, serve } from '../harness/program.ts';
 
@@ -172,6 +173,40 @@ describe('a command', verifies('gateway:control:commands'), () => {
     const identity = { publicUrl: 'https://gateway.example', keys: { file: ring.path } };
     const { ask } = await setting({ identity });
     expect((await ask('call', 'work', '{}')).stdout).toBe('work {}\n');
+  });
+
+  it('lists the tools as the holder of a key sees them, without a console', async () => {
+    const ring = keyRing();
+    ring.make('ada');
+    const identity = { publicUrl: 'https://gateway.example', keys: { file: ring.path } };
+    const rules = [
+      { id: 'all', effect: 'allow' },
+      { id: 'no-drops', effect: 'deny', who: { keys: ['ada'] }, on: { tools: ['drop'] } },
+    ];
+    const { ask } = await setting({ identity, policy: { rules } });
+    const shown = JSON.parse((await ask('tools', '--as', 'key:ada', '--json')).stdout);
+    expect(shown).toMatchObject({ who: 'key:ada', isOwn: false, admitted: true });
+    expect(shown.tools).toMatchObject([
+      { name: 'work', state: 'shown' },
+      { name: 'drop', state: 'hidden', rules: ['no-drops'] },
+    ]);
+    const unknown = await ask('tools', '--as', 'eve');
+    expect(unknown.exit.code).toBe(1);
+    expect(unknown.stderr).toContain('No access key has this name');
+    expect(unknown.stderr).toContain('with `console` in the config');
+    expect(unknown.stderr).toContain('(unknown_person)');
+  });
+
+  it('lists the tools as a person with an open session sees them, without a console', async () => {
+    const issuer = await tokenIssuer();
+    const identity = { publicUrl: 'https://gateway.example', issuers: [{ issuer: issuer.url }] };
+    const { ask, served } = await setting({ identity });
+    const token = await issuer.token('https://gateway.example/mcp', { sub: 'grace' });
+    await connectLegacy(served.url(), {}, bearer(token));
+    expect(JSON.parse((await ask('tools', '--as', 'grace', '--json')).stdout)).toMatchObject({
+      who: 'grace',
+      tools: [{ name: 'work' }, { name: 'drop' }],
+    });
   });
 
   it('finds the only gateway that runs, also one without a config file', async () => {
