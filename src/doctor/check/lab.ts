@@ -1,14 +1,17 @@
 /** What checks share: further connections to the same server, and what was read before. */
+import type { Transport } from '../../upstream/verdict.ts';
 import type { Era } from '../../wire/revisions.ts';
 import type { Fetching } from '../authorization/metadata.ts';
 import { lists, readList, type ServerList } from '../lists.ts';
-import type { HttpPeer } from '../peer/http.ts';
+import type { HttpPeer, HttpPeerOptions } from '../peer/http.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { JsonObject, PeerFault } from '../peer/reply.ts';
 import type { SecretMask } from '../peer/secrets.ts';
+import { SsePeer } from '../peer/sse.ts';
 import type { StdioPeer } from '../peer/stdio.ts';
 import { type LegacyOpening, type Opening, openLegacy, type Talk } from '../talk.ts';
 import { connectTo, type NamedCall, type Target } from '../visit.ts';
+import { NamedTool } from './named-tool.ts';
 
 export interface LabOptions {
   readonly target: Target;
@@ -20,17 +23,18 @@ export interface LabOptions {
 type ReadLists = ReturnType<typeof readList>;
 
 export class Lab {
-  readonly call: NamedCall | undefined;
+  readonly tool: NamedTool | undefined;
   /** How the server answered the first request of each era. */
   readonly openings = new Map<Era, Opening>();
   readonly #options: LabOptions;
   readonly #peers = new Set<Peer>();
   readonly #sessions: Talk[] = [];
+  #older: HttpPeerOptions | undefined;
   readonly #lists = new Map<Talk, Map<string, ReadLists>>();
 
   constructor(options: LabOptions) {
     this.#options = options;
-    this.call = options.call;
+    this.tool = options.call && new NamedTool(options.call);
   }
 
   get fetching(): Fetching {
@@ -41,16 +45,32 @@ export class Lab {
     return this.openings.get(era)?.talk !== undefined;
   }
 
-  async connect(): Promise<HttpPeer | StdioPeer | PeerFault> {
-    const { target, timeoutMs, secrets } = this.#options;
-    const peer = await connectTo(target, timeoutMs, secrets);
+  /** The server speaks HTTP+SSE. From now on, connections are such streams. */
+  useOlder(opening: Opening<SsePeer>, options: HttpPeerOptions): void {
+    this.#older = options;
+    this.openings.set('legacy', opening);
+  }
+
+  get transport(): Transport {
+    return this.#older === undefined ? this.#options.target.kind : 'sse';
+  }
+
+  async connect(withinMs?: number): Promise<HttpPeer | StdioPeer | SsePeer | PeerFault> {
+    const { target, secrets } = this.#options;
+    const timeoutMs = Math.min(this.#options.timeoutMs, withinMs ?? Number.POSITIVE_INFINITY);
+    const peer = await (this.#older === undefined
+      ? connectTo(target, timeoutMs, secrets)
+      : SsePeer.open({ ...this.#older, timeoutMs }));
     if (!('finding' in peer)) this.#peers.add(peer);
     return peer;
   }
 
-  /** A session of its own: over HTTP with the same server, over stdio with a new process. */
-  async session(revision?: string): Promise<LegacyOpening | PeerFault> {
-    const peer = await this.connect();
+  /**
+   * A session of its own: over HTTP with the same server, over stdio with a new process. `withinMs`: the time limit of
+   * each answer, where it is shorter than the usual one.
+   */
+  async session(revision?: string, withinMs?: number): Promise<LegacyOpening | PeerFault> {
+    const peer = await this.connect(withinMs);
     if ('finding' in peer) return peer;
     const opening = await openLegacy<Peer>(peer, revision);
     if (opening.talk !== undefined) this.#sessions.push(opening.talk);

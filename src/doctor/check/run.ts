@@ -1,7 +1,10 @@
 /** `bascule check`: opens a conversation in each era, and holds every check against it. */
+
+import type { Transport } from '../../upstream/verdict.ts';
 import { type Era, era as eraOf, type Revision } from '../../wire/revisions.ts';
 import { ruleLink } from '../findings.ts';
 import { HttpPeer } from '../peer/http.ts';
+import type { Peer } from '../peer/peer.ts';
 import { type Bytes, summary, told } from '../peer/reply.ts';
 import type { SecretMask } from '../peer/secrets.ts';
 import { StdioPeer } from '../peer/stdio.ts';
@@ -10,6 +13,7 @@ import { type NamedCall, secretsOf, type Target } from '../visit.ts';
 import { type CheckRow, type CheckVerdict, notApplicable, notTested, type TalkCheck } from './check.ts';
 import { Lab } from './lab.ts';
 import { authChecks, demandsNothing, Stranger } from './rows/auth.ts';
+import { callChecks } from './rows/calls.ts';
 import { capabilityChecks } from './rows/capabilities.ts';
 import { httpChecks } from './rows/http.ts';
 import { legacyHttpChecks } from './rows/http-legacy.ts';
@@ -18,6 +22,8 @@ import { listChecks } from './rows/lists.ts';
 import { messageChecks } from './rows/messages.ts';
 import { openingChecks } from './rows/opening.ts';
 import { resultChecks } from './rows/results.ts';
+import { resumptionChecks } from './rows/resumption.ts';
+import { OlderServer, sseChecks } from './rows/sse.ts';
 import { stdioChecks } from './rows/stdio.ts';
 
 export interface CheckOptions {
@@ -49,21 +55,25 @@ const everywhere: readonly TalkCheck[] = [
   ...listChecks,
   ...capabilityChecks,
   ...resultChecks,
+  ...callChecks,
 ];
-const byTransport: Readonly<Record<Target['kind'], readonly TalkCheck[]>> = {
-  http: [...everywhere, ...httpChecks, ...legacyHttpChecks, ...modernHttpChecks],
+const byTransport: Readonly<Record<Transport, readonly TalkCheck[]>> = {
+  http: [...everywhere, ...httpChecks, ...legacyHttpChecks, ...resumptionChecks, ...modernHttpChecks],
+  // The stream itself has checks of its own.
+  sse: everywhere,
   stdio: [...everywhere, ...stdioChecks],
 };
 
 /** Every check of every transport, for the documentation and for tests. */
 export const checkRows: readonly CheckRow[] = [
-  ...new Set<CheckRow>([...byTransport.http, ...byTransport.stdio, ...authChecks]),
+  ...new Set<CheckRow>([...byTransport.http, ...byTransport.stdio, ...sseChecks, ...authChecks]),
 ];
 
 export async function runChecks(options: CheckOptions, say: (report: CheckReport) => void): Promise<CheckReport[]> {
   const secrets = secretsOf(options.target);
   const lab = new Lab({ ...options, secrets });
   const reports: CheckReport[] = [];
+  let older: OlderServer | undefined;
   const add = (row: CheckRow, era: CheckReport['era'], verdict: CheckVerdict) => {
     const { id, behaviour, level, revisions } = row;
     const { outcome, ...more } = verdict;
@@ -74,8 +84,13 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
   };
   try {
     for (const era of options.eras) await open(lab, era);
+    older = await olderAt(options, lab);
+    if (older !== undefined) {
+      for (const row of sseChecks) add(row, 'legacy', await row.run(older));
+      if (older.opening?.talk !== undefined) lab.useOlder(older.opening, older.options);
+    }
     for (const era of options.eras) {
-      for (const row of byTransport[options.target.kind]) {
+      for (const row of byTransport[lab.transport]) {
         if (!row.revisions.some((revision) => eraOf(revision) === era)) continue;
         add(row, era, await tried(row, era, lab));
       }
@@ -85,6 +100,7 @@ export async function runChecks(options: CheckOptions, say: (report: CheckReport
       for (const row of authChecks) add(row, 'any', stranger === undefined ? demandsNothing : await row.run(stranger));
     }
   } finally {
+    await older?.close();
     await lab.close();
   }
   return reports;
@@ -98,6 +114,13 @@ function bare({ target, timeoutMs }: CheckOptions, { fetching }: Lab) {
   return { url: target.kind === 'http' ? target.url : '', headers: {}, timeoutMs, secrets: fetching.secrets };
 }
 
+/** HTTP+SSE is looked for where the address speaks no era of Streamable HTTP, as clients do. */
+async function olderAt({ target, eras, timeoutMs }: CheckOptions, lab: Lab): Promise<OlderServer | undefined> {
+  if (target.kind !== 'http' || !eras.includes('legacy') || lab.speaks('legacy') || lab.speaks('modern'))
+    return undefined;
+  return OlderServer.meet({ url: target.url, headers: target.headers, timeoutMs, secrets: lab.fetching.secrets });
+}
+
 async function open(lab: Lab, era: Era): Promise<void> {
   const peer = await lab.connect();
   if ('finding' in peer) {
@@ -105,7 +128,7 @@ async function open(lab: Lab, era: Era): Promise<void> {
     lab.openings.set(era, { talk: undefined, reply, fault: peer });
     return;
   }
-  lab.openings.set(era, era === 'modern' ? await openModern<HttpPeer | StdioPeer>(peer) : await openLegacy(peer));
+  lab.openings.set(era, era === 'modern' ? await openModern<Peer>(peer) : await openLegacy<Peer>(peer));
 }
 
 /** A process that a check has ended is started again for the next one. */

@@ -48,6 +48,11 @@ export class HttpPeer implements Peer {
     return this.#exchange('GET', { accept: 'text/event-stream', ...headers }, { until });
   }
 
+  /** Opens a stream, and reads it up to the answer to the request with this id. */
+  resume(headers: HeaderChanges, id: RequestId): Promise<PeerReply> {
+    return this.#exchange('GET', { accept: 'text/event-stream', ...headers }, { id });
+  }
+
   /** A request without a body, read to its end. */
   bare(method: 'DELETE' | 'PUT', headers: HeaderChanges): Promise<PeerReply> {
     return this.#exchange(method, headers, {});

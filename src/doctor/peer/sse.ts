@@ -13,6 +13,7 @@ export class SsePeer implements Peer {
   readonly #request: ClientRequest;
   readonly #events = new SseReader({ eventBytes: readLimits.bytes });
   #endpoint: string | undefined;
+  #firstEvent: string | undefined;
 
   /** Opens the stream, and waits for the address. */
   static async open(options: HttpPeerOptions): Promise<SsePeer | PeerFault> {
@@ -44,12 +45,21 @@ export class SsePeer implements Peer {
     this.#request.end();
   }
 
+  /** The name of the first event of the stream. */
+  get firstEvent(): string | undefined {
+    return this.#firstEvent;
+  }
+
+  /** The address for POSTs. */
+  get endpoint(): string {
+    return this.#endpoint ?? this.#options.url;
+  }
+
   async send(text: string, { id, until }: SendOptions = {}): Promise<PeerReply> {
     const { headers, secrets, timeoutMs } = this.#options;
     const hearing = id === undefined && until === undefined ? undefined : this.#inbox.listen(id, until);
-    const url = this.#endpoint ?? this.#options.url;
     const posted = await exchange(
-      { method: 'POST', url, headers: { ...headers, 'content-type': 'application/json' }, body: text },
+      { method: 'POST', url: this.endpoint, headers: { ...headers, 'content-type': 'application/json' }, body: text },
       { secrets, timeoutMs },
     );
     const status = posted.http?.status ?? 0;
@@ -69,6 +79,7 @@ export class SsePeer implements Peer {
   #read(chunk: Buffer): void {
     for (const { event = 'message', data } of this.#eventsIn(chunk)) {
       const text = Buffer.from(data ?? []).toString('utf8');
+      this.#firstEvent ??= event;
       if (event === 'endpoint') this.#named(text);
       const message = event === 'message' ? objectIn(parsed(text)?.value) : undefined;
       if (message !== undefined) this.#inbox.message(message, text);

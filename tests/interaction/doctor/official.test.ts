@@ -110,6 +110,7 @@ describe('check', verifies('gateway:check:official-servers'), () => {
     await doctor(at(url));
     expect(calls.count).toBe(0);
     await check(at(url), { call });
-    expect(calls.count).toBe(1);
+    // With a progress token, and without one.
+    expect(calls.count).toBe(2);
   });
 });

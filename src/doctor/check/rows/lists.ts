@@ -13,10 +13,12 @@ import {
   legacy,
   modern,
   notApplicable,
+  notTested,
   type TalkCheck,
   unless,
 } from '../check.ts';
 import type { Lab } from '../lab.ts';
+import { isServerRequest, noTool } from '../named-tool.ts';
 
 const pages = {
   tools: '2025-11-25/server/tools#listing-tools',
@@ -178,14 +180,13 @@ export const listChecks: readonly TalkCheck[] = [
     spec: '2025-11-25/server/tools#tool-result',
     level: 'must',
     revisions: all,
-    run: async (talk, { call }) => {
-      if (call === undefined) return { outcome: 'not-tested', reason: 'no tool is named (--call)' };
-      return calledTool(await talk.request('tools/call', { name: call.tool, arguments: call.args }));
-    },
+    run: async (talk, { tool }) => (tool === undefined ? noTool : calledTool(await tool.called(talk))),
   },
 ];
 
 function calledTool(reply: PeerReply): CheckVerdict {
+  if (reply.answer === undefined && reply.others.some(isServerRequest))
+    return notTested('the tool asks the client for something before it answers');
   const result = reply.answer?.result;
   if (result?.resultType === 'input_required') return held;
   const content = result?.content;
