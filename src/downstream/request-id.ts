@@ -16,7 +16,7 @@ export function requestIdOf({ headers }: IncomingMessage, isWanted: boolean): st
 }
 
 /** Ids made at once: `randomUUID` joins each of its own from twenty parts, with every request. */
-const MADE = 128;
+const MADE = 1_024;
 const BYTES = 16;
 const CHARACTERS = 36;
 const hex = Buffer.from('0123456789abcdef');
