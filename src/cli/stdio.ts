@@ -104,8 +104,8 @@ export async function serveOverStdio(
 }
 
 /**
- * Every client of this config starts a gateway of its own, and one of them has the address first. The others serve their
- * clients without metrics.
+ * Every client of this config starts a gateway of its own, and one of them has the address first. The others serve
+ * their clients without metrics.
  */
 async function serveMetrics(
   { metrics }: Config,

@@ -95,8 +95,8 @@ export function principalFor(ports: ConsolePorts, as: string | undefined, { prin
 }
 
 /**
- * Principals whose scopes and groups are known: of requests since the start, where these are recorded, of open sessions,
- * and of access keys. What a token of anybody else would say is not known.
+ * Principals whose scopes and groups are known: of requests since the start, where these are recorded, of open
+ * sessions, and of access keys. What a token of any other person would say is not known.
  */
 function knownPrincipals({ recorder, sessions, currentGeneration }: ConsolePorts): readonly Principal[] {
   const known = new Map<string, Principal>();

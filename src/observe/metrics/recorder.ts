@@ -1,6 +1,6 @@
 /**
- * Records what messages and calls cost and how they ended. It is always on while the gateway serves: metrics, the
- * console and the commands read the same numbers. Recording finds numbers by numbers, and allocates nothing.
+ * Records what messages and calls cost and how they ended, where metrics are served. Recording finds numbers by
+ * numbers, and allocates nothing.
  */
 import type { BackendConfig } from '../../config/config.ts';
 import type { Failure } from '../../errors/failure.ts';

@@ -1,6 +1,6 @@
 /**
- * Records calls of JSON-RPC services that are not MCP. Clients choose the methods, and no list has them: only those that
- * the rules of the config spell out become labels.
+ * Records calls of JSON-RPC services that are not MCP. Clients choose the methods, and no list has them: only those
+ * that the rules of the config spell out become labels.
  */
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../exchange/clock.ts';

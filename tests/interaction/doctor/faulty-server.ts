@@ -2,10 +2,9 @@
  * A small server of both eras over Streamable HTTP that keeps the rules, except for the one fault that a test plants.
  * Every byte is its own: no SDK would let it break the rules.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Json } from '../harness/client.ts';
+import { serveBodies } from './serve-bodies.ts';
 
 export type PlantedFault =
   | 'challenge missing'
@@ -261,16 +260,6 @@ export class FaultyServer {
 
 export async function startFaulty(options: FaultyOptions = {}): Promise<FaultyServer> {
   const faulty = new FaultyServer(options);
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => faulty.handle({ request, response, text: Buffer.concat(chunks).toString() }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  faulty.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  faulty.origin = await serveBodies((request, response, text) => faulty.handle({ request, response, text }));
   return faulty;
 }

@@ -1,8 +1,7 @@
 /** A server over HTTP+SSE that keeps the rules, except for the one fault that a test plants. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Json } from '../harness/client.ts';
+import { readOrNothing, serveBodies } from './serve-bodies.ts';
 
 export type OlderFault =
   | 'endpoint missing'
@@ -34,7 +33,7 @@ class OlderSpeaker {
     if (request.headers.origin !== undefined && this.#fault !== 'origin ignored') response.writeHead(403).end();
     else if (pathname === '/sse' && request.method === 'GET') this.#open(response);
     else if (pathname === '/messages' && request.method === 'POST')
-      this.#post(searchParams.get('session') ?? '', read(text), response);
+      this.#post(searchParams.get('session') ?? '', readOrNothing(text), response);
     else response.writeHead(pathname === '/sse' ? 405 : 404).end();
   }
 
@@ -68,26 +67,8 @@ class OlderSpeaker {
   }
 }
 
-/** What cannot be read is a request with a method that does not exist. */
-function read(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { id: null };
-  }
-}
-
 export async function startOlder(fault?: OlderFault): Promise<string> {
   const speaker = new OlderSpeaker(fault);
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => speaker.handle(request, response, Buffer.concat(chunks).toString()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
+  const origin = await serveBodies((request, response, text) => speaker.handle(request, response, text));
+  return `${origin}/sse`;
 }

@@ -2,10 +2,9 @@
  * A legacy server over Streamable HTTP that answers with resumable streams and reports progress. It keeps the rules,
  * except for the one fault that a test plants.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Json } from '../harness/client.ts';
+import { readOrNothing, serveBodies } from './serve-bodies.ts';
 
 export type StreamFault =
   | 'progress falls'
@@ -27,7 +26,7 @@ interface SentEvent {
 
 const session = 'session-of-the-test';
 
-export class StreamingServer {
+class StreamingServer {
   readonly #fault: StreamFault | undefined;
   readonly #events: SentEvent[] = [];
   #streams = 0;
@@ -46,7 +45,7 @@ export class StreamingServer {
     if (headers.origin !== undefined) response.writeHead(403).end();
     else if (method === 'GET') this.#resume(headers['last-event-id'], response);
     else if (method !== 'POST') response.writeHead(405).end();
-    else this.#post(read(text), response);
+    else this.#post(readOrNothing(text), response);
   }
 
   #post(message: Json, response: ServerResponse): void {
@@ -150,26 +149,8 @@ export class StreamingServer {
   }
 }
 
-/** What cannot be read is a request with a method that does not exist. */
-function read(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { id: null };
-  }
-}
-
 export async function startStreaming(fault?: StreamFault): Promise<string> {
   const streaming = new StreamingServer(fault);
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => streaming.handle(request, response, Buffer.concat(chunks).toString()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const origin = await serveBodies((request, response, text) => streaming.handle(request, response, text));
+  return `${origin}/mcp`;
 }

@@ -100,7 +100,7 @@ test('names beyond the bound are left out and counted', () => {
 test('every family has a help text, a unit that ends its name, and labels that are names', () => {
   const names = new Set<string>();
   for (const { name, help, labels, type, ...rest } of Object.values(metricFamilies) as MetricFamily[]) {
-    expect(name).toMatch(/^(?:mcp|bascule|process|nodejs)_[a-z0-9_]+$/);
+    expect(name).toMatch(/^(?:mcp|rpc|bascule|process|nodejs)_[a-z0-9_]+$/);
     expect(help).toMatch(/^[A-Z0-9].*\.$/);
     expect(name).not.toMatch(/_total$|_info$/);
     if (rest.unit !== undefined) expect(name.endsWith(`_${rest.unit}`)).toBe(true);

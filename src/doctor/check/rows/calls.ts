@@ -130,8 +130,8 @@ function inputRequests({ answer }: PeerReply): readonly JsonObject[] {
 }
 
 /**
- * The answer to a `ping` after the cancellation tells that the server has read the cancellation. A call that is answered
- * before that may have ended by itself.
+ * The answer to a `ping` after the cancellation tells that the server has read the cancellation. A call that is
+ * answered before that may have ended by itself.
  */
 async function cancelled(talk: Talk, params: JsonObject): Promise<CheckVerdict> {
   const id = talk.nextId();
