@@ -17,7 +17,7 @@ let latestName: string | undefined;
 export function clientName(info: Raw | undefined): string | undefined {
   if (info === undefined) return undefined;
   if (typeof info === 'string') return nameIn(info);
-  if (isLatest(info)) return latestName;
+  if (latest.equals(info)) return latestName;
   const bytes = Buffer.from(info);
   const name = nameIn(bytes.toString());
   if (bytes.byteLength <= KEPT_CHARACTERS) {
@@ -25,13 +25,6 @@ export function clientName(info: Raw | undefined): string | undefined {
     latestName = name;
   }
   return name;
-}
-
-/** A loop: for so few bytes, a call of the engine's own comparison costs more. */
-function isLatest(info: Uint8Array): boolean {
-  if (info.byteLength !== latest.byteLength) return false;
-  for (let at = 0; at < info.byteLength; at++) if (info[at] !== latest[at]) return false;
-  return true;
 }
 
 function nameIn(text: string): string | undefined {
