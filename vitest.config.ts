@@ -12,6 +12,8 @@ const mocking = ['tests/interaction/authserver/flood.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
+/** Need a Redis server: `npm run test:redis`. */
+const servers = ['tests/redis/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({
@@ -29,7 +31,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: [...foreign, interaction, ...processes] },
+        test: {
+          name: 'unit',
+          include: ['tests/**/*.test.ts'],
+          exclude: [...foreign, ...servers, interaction, ...processes],
+        },
       },
       {
         extends: true,

@@ -8,8 +8,14 @@
  * - `exposed`: other users of this machine can read a secret.
  * - `unavailable`: a package that the store needs is missing.
  * - `closed`: the store is closed.
+ * - `away`: a server cannot be reached, or has too many commands waiting for it.
+ * - `slow`: a server did not answer in time. It may have executed the command.
+ * - `read_only`: a server accepts no writes.
+ * - `denied`: a server refuses the user, the password, or a command of this user.
  */
-export type StoreErrorKind = 'too_large' | 'full' | 'unusable' | 'foreign' | 'exposed' | 'unavailable' | 'closed';
+export type StoreErrorKind =
+  | ('too_large' | 'full' | 'unusable' | 'foreign' | 'exposed' | 'unavailable' | 'closed')
+  | ('away' | 'slow' | 'read_only' | 'denied');
 
 export class StoreError extends Error {
   readonly kind: StoreErrorKind;

@@ -1,6 +1,4 @@
-/**
- * What every implementation of the stores has to pass: memory today, whatever else stands behind the ports tomorrow.
- */
+/** What every implementation of the stores has to pass. */
 import { describe, expect, it } from 'vitest';
 import type { Bus, EventLog, Lease } from '../../src/store/ports.ts';
 import { verifies } from '../requirements/verifies.ts';
@@ -8,7 +6,10 @@ import { verifies } from '../requirements/verifies.ts';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (data: Uint8Array) => new TextDecoder().decode(data);
 
-export function eventLogContract(name: string, create: (limits: { events: number; bytes: number }) => EventLog): void {
+export function eventLogContract(
+  name: string,
+  create: (limits: { events: number; bytes: number }) => EventLog | Promise<EventLog>,
+): void {
   describe(`${name}: event log`, verifies('gateway:store:contract'), () => {
     const fill = async (log: EventLog, stream: string, count: number) => {
       for (let sequence = 1; sequence <= count; sequence++)
@@ -18,7 +19,7 @@ export function eventLogContract(name: string, create: (limits: { events: number
       (await log.after(stream, sequence))?.map((event) => text(event.data));
 
     it('replays later events, in order', async () => {
-      const log = create({ events: 10, bytes: 1000 });
+      const log = await create({ events: 10, bytes: 1000 });
       await fill(log, 'a', 4);
       expect(await after(log, 'a', 2)).toEqual(['e3', 'e4']);
       expect(await after(log, 'a', 0)).toEqual(['e1', 'e2', 'e3', 'e4']);
@@ -26,7 +27,7 @@ export function eventLogContract(name: string, create: (limits: { events: number
     });
 
     it('keeps streams apart', async () => {
-      const log = create({ events: 10, bytes: 1000 });
+      const log = await create({ events: 10, bytes: 1000 });
       await fill(log, 'a', 1);
       await log.append('b', { sequence: 1, data: bytes('other') });
       expect(await after(log, 'a', 0)).toEqual(['e1']);
@@ -34,7 +35,7 @@ export function eventLogContract(name: string, create: (limits: { events: number
     });
 
     it('refuses to replay a stream that it does not know or has dropped', async () => {
-      const log = create({ events: 10, bytes: 1000 });
+      const log = await create({ events: 10, bytes: 1000 });
       await fill(log, 'a', 1);
       await log.drop('a');
       expect(await after(log, 'a', 0)).toBeUndefined();
@@ -42,11 +43,11 @@ export function eventLogContract(name: string, create: (limits: { events: number
     });
 
     it('keeps the newest events within its bounds, and refuses to replay over a gap', async () => {
-      const byCount = create({ events: 3, bytes: 1000 });
+      const byCount = await create({ events: 3, bytes: 1000 });
       await fill(byCount, 'a', 5);
       expect(await after(byCount, 'a', 1)).toBeUndefined();
       expect(await after(byCount, 'a', 2)).toEqual(['e3', 'e4', 'e5']);
-      const byBytes = create({ events: 100, bytes: 4 });
+      const byBytes = await create({ events: 100, bytes: 4 });
       await fill(byBytes, 'a', 5);
       expect(await after(byBytes, 'a', 2)).toBeUndefined();
       expect(await after(byBytes, 'a', 3)).toEqual(['e4', 'e5']);
@@ -54,10 +55,10 @@ export function eventLogContract(name: string, create: (limits: { events: number
   });
 }
 
-export function busContract(name: string, create: () => Bus): void {
+export function busContract(name: string, create: () => Bus | Promise<Bus>): void {
   describe(`${name}: bus`, verifies('gateway:store:bus'), () => {
     it('notifies every listener of a topic, the sender included, in order', async () => {
-      const bus = create();
+      const bus = await create();
       const heard: string[] = [];
       bus.subscribe('t', (message) => heard.push(`1:${message}`));
       bus.subscribe('t', (message) => heard.push(`2:${message}`));
@@ -67,7 +68,7 @@ export function busContract(name: string, create: () => Bus): void {
     });
 
     it('does not notify listeners of other topics, or after they stopped listening', async () => {
-      const bus = create();
+      const bus = await create();
       const heard: string[] = [];
       const stop = bus.subscribe('t', (message) => heard.push(message));
       await bus.publish('other', 'x');
@@ -78,31 +79,44 @@ export function busContract(name: string, create: () => Bus): void {
   });
 }
 
-export function leaseContract(name: string, create: (now: () => number) => Lease): void {
+/** `elapsed`: waits for the clock of a store that does not use ours. */
+export function leaseContract(
+  name: string,
+  create: (now: () => number) => Lease | Promise<Lease>,
+  elapsed: (ms: number) => Promise<void> = async () => undefined,
+): void {
   describe(`${name}: lease`, verifies('gateway:store:lease'), () => {
+    const start = async () => {
+      let now = 0;
+      const lease = await create(() => now);
+      const pass = async (ms: number) => {
+        now += ms;
+        await elapsed(ms);
+      };
+      return { lease, pass };
+    };
+
     it('has one holder at a time', async () => {
-      const lease = create(() => 0);
-      const takers = await Promise.all([lease.take('a', 10), lease.take('a', 10), lease.take('b', 10)]);
+      const { lease } = await start();
+      const takers = await Promise.all([lease.take('a', 1000), lease.take('a', 1000), lease.take('b', 1000)]);
       expect(takers.map((held) => held !== undefined)).toEqual([true, false, true]);
     });
 
     it('can be acquired again once it was released or has expired', async () => {
-      let now = 0;
-      const lease = create(() => now);
-      const first = await lease.take('a', 10);
+      const { lease, pass } = await start();
+      const first = await lease.take('a', 1000);
       await first?.release();
       const second = await lease.take('a', 10);
       expect(second).toBeDefined();
-      now = 10;
+      await pass(10);
       expect(await lease.take('a', 10)).toBeDefined();
     });
 
     it('is not released by a holder that has lost it', async () => {
-      let now = 0;
-      const lease = create(() => now);
+      const { lease, pass } = await start();
       const lost = await lease.take('a', 10);
-      now = 20;
-      await lease.take('a', 10);
+      await pass(20);
+      await lease.take('a', 60_000);
       await lost?.release();
       expect(await lease.take('a', 10)).toBeUndefined();
     });

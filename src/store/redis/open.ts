@@ -1,0 +1,49 @@
+/** Opens the store in Redis or Valkey: a file of its own in the bundle, loaded where `store.url` is configured. */
+import type { StoreEngine } from '../engine.ts';
+import type { StoreWarn } from '../errors.ts';
+import { createSealFor } from '../seal.ts';
+import { RedisBus } from './bus.ts';
+import { RedisConnection } from './connection.ts';
+import { StoreEpoch } from './epoch.ts';
+import { RedisEventLog, type RedisEventLogLimits } from './event-log.ts';
+import { RedisLease } from './lease.ts';
+import { RedisRecords } from './records.ts';
+import type { RedisSettings } from './settings.ts';
+
+export interface RedisStoreOptions {
+  /** The same at all processes that share the store. */
+  readonly secret: string;
+  readonly limits: RedisEventLogLimits;
+  /** The time of day, in milliseconds since 1970. */
+  readonly now: () => number;
+  readonly warn: StoreWarn;
+}
+
+/**
+ * Never rejects: where Redis cannot be reached in time, the store is opened without it, and uses it as soon as it is
+ * there.
+ */
+export async function openRedisStore(
+  settings: RedisSettings,
+  { secret, limits, now, warn }: RedisStoreOptions,
+): Promise<StoreEngine> {
+  const sealFor = (port: string) => createSealFor(`redis ${port}`, secret);
+  const connection = new RedisConnection(settings, warn);
+  const epoch = new StoreEpoch(connection, sealFor('epoch'), warn);
+  const bus = new RedisBus(connection, sealFor('bus'));
+  const close = async () => {
+    epoch.close();
+    bus.close();
+    await connection.close();
+  };
+  await connection.firstReady();
+  return {
+    records: new RedisRecords(connection, now, close),
+    events: new RedisEventLog(connection, limits, { seal: sealFor('events'), warn }),
+    bus,
+    lease: new RedisLease(connection, sealFor('lease')),
+    get epoch() {
+      return epoch.current;
+    },
+  };
+}
