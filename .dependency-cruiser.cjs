@@ -105,7 +105,7 @@ module.exports = {
       name: 'one-file-loads-the-redis-library',
       comment: 'Nothing of it is loaded unless `store.url` is configured.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/store/redis/client\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/store/redis/redis-client\\.ts$' },
       to: { path: 'node_modules/ioredis/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -21,6 +21,7 @@ import type { WireTrace } from '../observe/wire-trace.ts';
 import { McpGateway } from '../pipeline/gateway.ts';
 import { CurrentGeneration, type Generation } from '../pipeline/generation.ts';
 import type { SharedServices } from '../pipeline/services.ts';
+import type { StoreEngine } from '../store/engine.ts';
 import { MemoryEventLog } from '../store/memory.ts';
 import type { EventLog, Records } from '../store/ports.ts';
 import { keyHashes } from '../wire/duplicate-keys.ts';
@@ -80,7 +81,9 @@ export interface AssembleOptions {
   onBackendState?: (name: string, state: BackendState) => void;
   /** The system clock by default. */
   readonly clock?: Clock;
-  /** In this process's memory by default. */
+  /** State that is shared with other processes. Absent: files, and this process's memory. Closed with the gateway. */
+  readonly store?: StoreEngine | undefined;
+  /** In the store, or in this process's memory, by default. */
   readonly events?: EventLog;
   /** Milliseconds since 1970. */
   readonly timeOfDay?: () => number;
@@ -116,7 +119,8 @@ const signInRefusals = {
 export function assemble(config: Config, options: AssembleOptions): Assembled {
   keyHashes(randomBytes(4).readInt32LE(), randomBytes(4).readInt32LE());
   const { limits } = config;
-  const { log, counters, clock = systemClock, events = new MemoryEventLog(limits) } = options;
+  const { log, counters, clock = systemClock, store } = options;
+  const { events = store?.events ?? new MemoryEventLog(limits) } = options;
   const { worker, stateSecret, timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
@@ -136,7 +140,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     ...(operating === undefined ? [] : [operating.watcher]),
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
-  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn });
+  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn, store });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
     ...{ watchers, traces, worker },
@@ -151,7 +155,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
-    ...{ storage, worker, stateSecret },
+    ...{ storage, worker, stateSecret, store },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,

@@ -23,6 +23,7 @@ import { systemPermit } from '../policy/permit.ts';
 import { SessionRecords } from '../session/session-records.ts';
 import { SessionSeal } from '../session/session-seal.ts';
 import { Sessions } from '../session/sessions.ts';
+import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus, MemoryLease } from '../store/memory.ts';
 import { createSeal } from '../store/seal.ts';
 import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
@@ -53,6 +54,8 @@ export interface SharedServicesOptions extends Given {
   readonly worker?: WorkerPlace | undefined;
   /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
   readonly stateSecret?: string | undefined;
+  /** Absent: this process is the only one. */
+  readonly store?: StoreEngine | undefined;
 }
 
 export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
@@ -103,7 +106,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     sessions: new Sessions(
       worker === undefined ? limits : shareOfSessions(limits, worker),
       clock,
-      new MemoryBus(),
+      options.store?.bus ?? new MemoryBus(),
       sessionRecords,
     ),
     sessionRecords,
@@ -112,6 +115,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
       return sessionSeal;
     },
     pendingCalls: new PendingCalls(limits, {
+      // Also with a shared store: a pending call is taken at the process that has it.
       ...{ clock, seal, newId, member, lease: new MemoryLease(() => clock.now()) },
       roomAt: (name) => roomForPending(currentGeneration.now.config, name),
     }),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { createOutwardFetch, type Outward, type OutwardFetch } from '../oauth/fetch/fetch.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { StoreEngine } from '../store/engine.ts';
 import { StoreError } from '../store/errors.ts';
 import { openFileStore } from '../store/file/open.ts';
 import type { KeyedSeal, Records, Seal } from '../store/ports.ts';
@@ -18,6 +19,8 @@ export interface StateOptions {
   readonly now: () => number;
   readonly warn: Warn;
   readonly records?: Records;
+  /** Its records are used instead of files. */
+  readonly store?: StoreEngine | undefined;
   readonly outwardFetch?: OutwardFetch;
 }
 
@@ -43,7 +46,9 @@ export class Storage {
 
   /** Whether an earlier run has stored something. */
   get isThere(): boolean {
-    return this.#options.records !== undefined || existsSync(join(this.#config.store.dir, 'records.mdb'));
+    const { records, store } = this.#options;
+    if (records !== undefined || store !== undefined) return true;
+    return existsSync(join(this.#config.store.dir, 'records.mdb'));
   }
 
   /** Rejects with a StoreError; the next call tries again. */
@@ -71,16 +76,18 @@ export class Storage {
   async close(): Promise<void> {
     const open = await this.#open?.catch(() => undefined);
     await open?.records.close();
+    await this.#options.store?.records.close();
     await this.#outward?.close();
   }
 
   async #load(): Promise<OpenState> {
     const { seal, store, authServer } = this.#config;
-    const { records: given, outwardFetch, now, warn } = this.#options;
+    const { records: given, store: engine, outwardFetch, now, warn } = this.#options;
     const secret = given === undefined ? loadSecret({ configured: seal.key, dir: store.dir }) : seal.key;
     const own = openingWith(createSeal(secret), (seal.previous ?? []).map(createSeal));
-    // The records contain tokens and keys, so they are sealed: the file alone reveals nothing.
-    const records = given ?? new SealedRecords((await openFileStore({ dir: store.dir, now, warn })).records, own, warn);
+    const kept = async () => (engine ?? (await openFileStore({ dir: store.dir, now, warn }))).records;
+    // The records contain tokens and keys, so they are sealed: the store alone reveals nothing.
+    const records = given ?? new SealedRecords(await kept(), own, warn);
     if (outwardFetch !== undefined) return { records, seal: own, outwardFetch };
     this.#outward = createOutwardFetch({ allow: authServer?.allowAddresses ?? [] });
     return { records, seal: own, outwardFetch: this.#outward.fetch };

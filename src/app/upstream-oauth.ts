@@ -21,7 +21,9 @@ import type { TrustedFetch } from '../oauth/client/ports.ts';
 import { type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
+import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus } from '../store/memory.ts';
+import type { Bus } from '../store/ports.ts';
 import { RecordLease } from '../store/record-lease.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { PresentedTo } from '../upstream/create-backend.ts';
@@ -59,6 +61,8 @@ export interface UpstreamOAuthPorts {
   readonly authority: AuthServerHost;
   readonly time: WallClock;
   readonly warn: Warn;
+  /** Absent: leases are records, and messages reach this process alone. */
+  readonly store?: StoreEngine | undefined;
 }
 
 /** `url`: where people find our pages. */
@@ -70,7 +74,7 @@ export class UpstreamOAuth {
   /** For all credential providers: whether `#storage` is there. */
   readonly #stored = { isOpen: false };
   /** Shared by all generations, so that a call that waits hears of the consent at once. */
-  readonly #bus = new MemoryBus();
+  readonly #bus: Bus;
   #ready: () => Promise<void> = async () => undefined;
   readonly #closing = new AbortController();
   readonly #waiting: ConsentWaiter = {
@@ -83,6 +87,7 @@ export class UpstreamOAuth {
 
   constructor(ports: UpstreamOAuthPorts) {
     this.#ports = ports;
+    this.#bus = ports.store?.bus ?? new MemoryBus();
   }
 
   get #opened(): OpenBackendOAuth | undefined {
@@ -148,7 +153,7 @@ export class UpstreamOAuth {
     const [publicUrl = url] = basesOf(identity, url);
     const trusted: TrustedFetch = (address, init) => fetch(address, init);
     const outside = { time, outward: outwardFetch, trusted };
-    const lease = new RecordLease(records, () => time.now());
+    const lease = this.#ports.store?.lease ?? new RecordLease(records, () => time.now());
     const stored = { records, lease, bus: this.#bus };
     const credentials = createCredentials({ publicUrl, backends }, { ...stored, ...outside, warn });
     const { consents } = credentials;

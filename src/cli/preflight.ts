@@ -22,7 +22,7 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
     ...fileProblems(identity.keyFile, listFiles.keys),
     ...fileProblems(authServer?.userFile, listFiles.users),
     ...processes.flatMap((backend) => commandProblems(backend, env)),
-    ...(keeps ? directoryProblems(store.dir) : []),
+    ...(keeps && store.url === undefined ? directoryProblems(store.dir) : []),
     ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
   ];
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
 import { readinessOf } from '../app/readiness.ts';
@@ -57,8 +58,9 @@ export async function serve(
     isMeasured: config.metrics !== undefined,
   });
   const traces = await loadTraces(config, { log, counters });
+  const store = await loadStore(config, log);
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, watchers: observing.watchers, control: isFirst },
+    ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
     ...(seat && { worker: seat, stateSecret: seat.secret }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.

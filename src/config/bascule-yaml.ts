@@ -1,5 +1,4 @@
 /** Reads `bascule.yaml`: a closed set of settings. Unknown and contradictory settings are refused. */
-import { resolve } from 'node:path';
 import * as z from 'zod';
 import { buildBackend, buildService, isDisabled, isService, limitShapes, readBackend } from './backends.ts';
 import { type BackendConfig, type Config, logFormats, logLevels, type ServiceConfig } from './config.ts';
@@ -18,6 +17,7 @@ import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import * as shape from './shapes.ts';
+import { readStore, storeShape } from './store.ts';
 import { tracesShape } from './traces.ts';
 
 /** 32 characters of base64 are 192 bits; fewer are as weak as a password. */
@@ -38,7 +38,7 @@ const fileShape = shape.once(() =>
       audit: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
-      store: shape.closed('a map with `dir`', { dir: shape.oneLine.exactOptional() }).exactOptional(),
+      store: storeShape().exactOptional(),
       log: shape
         .closed('a map with `level`, `format` or `requests`', {
           level: shape.choice(logLevels).exactOptional(),
@@ -71,8 +71,8 @@ export interface ConfigReading {
   readonly settings?:
     | Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces' | 'name'>
     | undefined;
-  /** An absolute path. */
-  readonly storeDir?: string | undefined;
+  /** Its directory is absent where it is the usual one. */
+  readonly store?: Partial<Config['store']> | undefined;
   /** Absent if it is invalid and reported, or if the dialect has none. */
   readonly identity?: IdentityReading | undefined;
   readonly policy?: Config['policy'] | undefined;
@@ -138,7 +138,6 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     callers: identity && callersOf(identity.settings, identity.authServer),
   };
   notices.push(...unreachedServices(served, places));
-  const dir = settings?.store?.dir;
   return {
     // Likewise for `listen`: exposure to the network is reported together with all other problems.
     listen: listenShape.safeParse(document.read(['listen'], variables)).data,
@@ -154,7 +153,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     console: readConsole(document, variables, world),
     disabled,
     settings,
-    storeDir: dir && resolve(directory, dir),
+    store: settings && readStore(document, settings, directory),
     notices,
   };
 }

@@ -45,8 +45,7 @@ export interface Config {
   readonly console?: ConsoleSettings;
   /** Who may do what in the console. */
   readonly operators: ConsoleRights;
-  /** The directory for state that must outlive the process. Created when it is first needed. */
-  readonly store: { readonly dir: string };
+  readonly store: StoreConfig;
   /** Whether to watch the config's files and reload when they change. */
   readonly watch: boolean;
   /**
@@ -57,6 +56,17 @@ export interface Config {
   readonly seal: { readonly key?: string; readonly previous?: readonly string[] };
   /** Which gateway this is, where several processes are one. Without a name: by its config file and address. */
   readonly instance: { readonly name?: string };
+}
+
+export interface StoreConfig {
+  /** The directory for state that must outlive the process. Created when it is first needed. */
+  readonly dir: string;
+  /** Redis or Valkey, for state that several processes share. Absent: none, and its library is not loaded. */
+  readonly url?: string;
+  /** Further nodes of the cluster. Absent: a single server. */
+  readonly cluster?: readonly string[];
+  /** The beginning of all keys there. */
+  readonly prefix?: string;
 }
 
 export interface LogConfig {

@@ -8,6 +8,7 @@ import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
 import { parseUrl } from './shapes.ts';
+import { storePlace } from './store.ts';
 
 /** Longer path segments are mostly secrets. */
 const longestShown = 16;
@@ -40,6 +41,7 @@ export function describeConfig(config: Config): string {
     section('log', [logged(config)]),
     section('metrics', [measured(config)]),
     section('seal', sealing(config)),
+    ...(config.store.url === undefined ? [] : [section('store', [storePlace(config.store)])]),
   ];
   return sections.join('\n');
 }
@@ -66,7 +68,7 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
   const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
   const lines = [
     `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
-    `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${store.dir}`,
+    `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${storePlace(store)}`,
   ];
   return [section('authorization server', lines)];
 }

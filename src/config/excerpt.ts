@@ -42,7 +42,7 @@ const harmlessKeys: Readonly<Record<string, readonly string[]>> = {
   'rates.who': who,
   'rates.on': on,
   audit: ['to', 'maxBytes', 'keep', 'onFailure'],
-  store: ['dir'],
+  store: ['dir', 'prefix'],
   limits: ['*'],
   log: ['level', 'format'],
 };

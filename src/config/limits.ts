@@ -146,6 +146,12 @@ export const limitTable = {
   /** All streams of all sessions together. Disconnected clients must not use up the memory for connected ones. */
   eventBytesTotal: bytes(256 * MiB, 4 * KiB),
 
+  // A store in Redis
+  /** A server on the same network accepts a connection in milliseconds. At start the gateway waits for so long. */
+  storeConnectMs: time(5 * s, 10),
+  /** One command. Redis answers within a millisecond; after this time what needs the store fails by name. */
+  storeCommandMs: time(2 * s, 10),
+
   // Calls to backends
   /** A backend on the same network accepts a connection in milliseconds; one on a different continent in 300. */
   connectMs: time(5 * s, 10),

@@ -130,7 +130,7 @@ function settle(
     ...(identity.authServer && { authServer: identity.authServer }),
     ...(reading.console && { console: reading.console.settings }),
     operators: reading.console?.rights ?? {},
-    store: { dir: reading.storeDir ?? usualStoreDir(options.env, resolve(options.cwd, source)) },
+    store: { dir: usualStoreDir(options.env, resolve(options.cwd, source)), ...reading.store },
     limits: reading.limits ?? defaultLimits,
     log: {
       level: overrides.logLevel ?? log?.level ?? 'info',

@@ -46,6 +46,12 @@ export const backends = rows(
     },
 
     // The gateway itself.
+    store_unavailable: {
+      blame: 'gateway',
+      status: 503,
+      message: 'The store cannot be used at the moment',
+      when: 'The request needs state that is kept in Redis (`store.url`) or in files, which cannot be reached or written at the moment. The log says why. Requests that need no such state are served.',
+    },
     out_of_descriptors: {
       blame: 'gateway',
       message: 'The gateway is out of file descriptors',

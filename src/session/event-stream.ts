@@ -6,7 +6,7 @@
 
 import type { LinkedList, ListMember } from '../exchange/linked-list.ts';
 import type { Connection, ResumableStream, Urgency } from '../exchange/outlet.ts';
-import type { EventLog } from '../store/ports.ts';
+import type { EventLog, LoggedEvent } from '../store/ports.ts';
 import type { StreamsFacts } from './downstream.ts';
 
 const separator = '-';
@@ -66,7 +66,7 @@ export class Stream implements ResumableStream, ListMember<Stream> {
 
   /** False where the log has a gap after `sequence`; nothing is opened then. */
   async resume(sequence: number, open: () => Connection): Promise<boolean> {
-    let events = await this.#log.after(this.#logKey, sequence);
+    let events = await this.#after(sequence);
     if (events === undefined || sequence > this.#sequence) return false;
     const connection = open();
     let last = sequence;
@@ -77,7 +77,7 @@ export class Stream implements ResumableStream, ListMember<Stream> {
       }
       // Events emitted while the log was being read must come before later ones.
       if (last >= this.#sequence) break;
-      events = await this.#log.after(this.#logKey, last);
+      events = await this.#after(last);
       if (events === undefined) {
         connection.end();
         return true;
@@ -109,6 +109,13 @@ export class Stream implements ResumableStream, ListMember<Stream> {
   /** Deletes the events: the stream can no longer be resumed. */
   forget(): void {
     void this.#log.drop(this.#logKey);
+  }
+
+  /** Undefined also where the newest events are missing: a shared log may have lost them. */
+  async #after(sequence: number): Promise<readonly LoggedEvent[] | undefined> {
+    const newest = this.#sequence;
+    const events = await this.#log.after(this.#logKey, sequence);
+    return (events?.at(-1)?.sequence ?? sequence) < newest ? undefined : events;
   }
 
   #append(data: Uint8Array, urgency: Urgency, key: string | undefined): void {

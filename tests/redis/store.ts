@@ -22,7 +22,10 @@ export async function openTestStore({ settings, ...options }: StoreRequest): Pro
   const warn: StoreWarn = () => undefined;
   const store = await openRedisStore(
     { prefix: newPrefix(), connectMs: 5_000, commandMs: 2_000, ...settings },
-    { secret: 'a secret of the tests, of some length', limits: usualLimits, now: Date.now, warn, ...options },
+    {
+      ...{ secret: 'a secret of the tests, of some length', previous: [], limits: usualLimits, now: Date.now, warn },
+      ...options,
+    },
   );
   onTestFinished(() => store.records.close());
   return store;

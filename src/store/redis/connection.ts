@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { StoreError, type StoreWarn } from '../errors.ts';
-import { createClient, type RedisClient } from './client.ts';
+import { createClient, type RedisClient } from './redis-client.ts';
 import { awayError, namedRefusal } from './refusals.ts';
 import { type RedisSettings, shownNodes } from './settings.ts';
 

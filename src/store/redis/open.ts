@@ -1,7 +1,7 @@
 /** Opens the store in Redis or Valkey: a file of its own in the bundle, loaded where `store.url` is configured. */
 import type { StoreEngine } from '../engine.ts';
 import type { StoreWarn } from '../errors.ts';
-import { createSealFor } from '../seal.ts';
+import { createSealFor, openingWith } from '../seal.ts';
 import { RedisBus } from './bus.ts';
 import { RedisConnection } from './connection.ts';
 import { StoreEpoch } from './epoch.ts';
@@ -13,6 +13,8 @@ import type { RedisSettings } from './settings.ts';
 export interface RedisStoreOptions {
   /** The same at all processes that share the store. */
   readonly secret: string;
+  /** Earlier secrets: what was sealed with one of them still opens. */
+  readonly previous: readonly string[];
   readonly limits: RedisEventLogLimits;
   /** The time of day, in milliseconds since 1970. */
   readonly now: () => number;
@@ -25,9 +27,12 @@ export interface RedisStoreOptions {
  */
 export async function openRedisStore(
   settings: RedisSettings,
-  { secret, limits, now, warn }: RedisStoreOptions,
+  { secret, previous, limits, now, warn }: RedisStoreOptions,
 ): Promise<StoreEngine> {
-  const sealFor = (port: string) => createSealFor(`redis ${port}`, secret);
+  const sealFor = (port: string) => {
+    const sealWith = (key: string) => createSealFor(`redis ${port}`, key);
+    return openingWith(sealWith(secret), previous.map(sealWith));
+  };
   const connection = new RedisConnection(settings, warn);
   const epoch = new StoreEpoch(connection, sealFor('epoch'), warn);
   const bus = new RedisBus(connection, sealFor('bus'));

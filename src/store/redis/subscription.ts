@@ -2,8 +2,9 @@
  * A connection that hears one channel. A lost one is replaced by a connection to the next node, with growing pauses.
  * What is sent meanwhile is not heard.
  */
-import { createSubscriber, hearingNodes, type RedisNode, retryDelay } from './client.ts';
+
 import type { RedisConnection } from './connection.ts';
+import { createSubscriber, hearingNodes, type RedisNode, retryDelay } from './redis-client.ts';
 
 /** A connection that was cut silently is noticed after this time and the time limit of a command. */
 const PING_MS = 5_000;

@@ -27,6 +27,30 @@ export const gatewayStore = {
     spec: 'gateway',
     behaviour: 'Values at rest are sealed for their collection and key; one that does not open counts as absent.',
   }),
+  'gateway:store:redis-config': held({
+    spec: 'gateway',
+    behaviour:
+      'The address of Redis is checked with the config, and neither errors nor descriptions show its password.',
+  }),
+  'gateway:store:redis-degraded': held({
+    spec: 'gateway',
+    behaviour:
+      'While Redis is away, slow, read-only or refuses the password, what needs it fails by name; it heals by itself.',
+  }),
+  'gateway:store:redis-restart': held({
+    spec: 'gateway',
+    behaviour:
+      'Redis restarted with its data has lost nothing; restarted empty it has another epoch, and streams have gaps.',
+  }),
+  'gateway:store:redis-forged': held({
+    spec: 'gateway',
+    behaviour: 'Who can write to Redis can inject no record, event, message, lease or epoch, and reads no value.',
+  }),
+  'gateway:store:redis-gateways': held({
+    spec: 'gateway',
+    behaviour:
+      'Gateways with one Redis share records, messages and leases; without Redis, calls and open sessions go on.',
+  }),
   'gateway:outward:address': held({
     spec: '2025-11-25/basic/authorization#security-considerations',
     behaviour:
