@@ -1,6 +1,6 @@
 /**
- * `npm run test:redis`: the store in real Redis servers, which the tests start, kill and restart: one server, a replica,
- * a cluster of three. Arguments go to vitest.
+ * `npm run test:redis`: the store in real Redis servers, which the tests start, kill and restart: one server, a
+ * replica, a cluster of three. Arguments go to vitest.
  *
  * Needs `redis-server` and `redis-cli` (Debian's package `redis-server`); fails where they are missing.
  */

@@ -1,6 +1,6 @@
 /**
- * A stream of events is one hash. `n`: the last sequence number, `f`: the first one that is kept, `b`: bytes of all kept
- * events. Each event is `<sequence>`, its sealed data, and `s<sequence>`, its size.
+ * A stream of events is one hash. `n`: the last sequence number, `f`: the first one that is kept, `b`: bytes of all
+ * kept events. Each event is `<sequence>`, its sealed data, and `s<sequence>`, its size.
  */
 import { redisScript } from './connection.ts';
 

@@ -1,4 +1,7 @@
-/** A lease is a key with a sealed token, which expires by Redis's own clock. One that others have written counts for nothing. */
+/**
+ * A lease is a key with a sealed token, which expires by Redis's own clock. A token that others have written counts for
+ * nothing.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import type { HeldLease, Lease, Seal } from '../ports.ts';
 import { type RedisConnection, redisScript } from './connection.ts';

@@ -81,7 +81,7 @@ export const getRecord = redisScript(`${live}
 return live(redis.pcall('GET', KEYS[1]), tonumber(ARGV[2]))
 `);
 
-/** KEYS: index, ends. ARGV: the range's bounds, most keys, now. Looks at a bounded number of entries that have ended. */
+/** KEYS: index, ends. ARGV: bounds of the range, most keys, now. Looks at a bounded number of ended entries. */
 export const listKeys = redisScript(`
 local most, now, found, offset = tonumber(ARGV[3]), tonumber(ARGV[4]), {}, 0
 while #found < most and offset < most + 10000 do

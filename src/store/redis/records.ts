@@ -14,7 +14,7 @@ const GRACE_MS = 60_000;
 const BEYOND = Buffer.from([0xff]);
 
 /** What must be there for a write: anything, no record, or the same value. */
-type Condition = 'any' | 'none' | { readonly same: string };
+type RecordCondition = 'any' | 'none' | { readonly same: string };
 
 interface RecordChange {
   readonly value: string;
@@ -46,7 +46,7 @@ export class RedisRecords implements Records {
   async replace(...[collection, key, seen, value, endsAt]: Parameters<Records['replace']>): Promise<boolean> {
     if (value !== undefined) checkRecord(collection, key, value);
     if (!canBeKey(key)) return seen === undefined;
-    const condition: Condition = seen === undefined ? 'none' : { same: seen };
+    const condition: RecordCondition = seen === undefined ? 'none' : { same: seen };
     return this.#write(collection, key, condition, value === undefined ? undefined : { value, endsAt });
   }
 
@@ -75,7 +75,7 @@ export class RedisRecords implements Records {
   async #write(
     collection: string,
     key: string,
-    condition: Condition,
+    condition: RecordCondition,
     change: RecordChange | undefined,
   ): Promise<boolean> {
     const now = this.#now();

@@ -9,7 +9,7 @@ export interface RedisNode {
   readonly port: number;
 }
 
-/** A socket on which a reply is overdue is closed a little later than the command fails, so that its failure says why. */
+/** A socket with an overdue reply is closed a little later than the command fails, so that the failure says why. */
 const SOCKET_GRACE_MS = 500;
 
 const USUAL_PORT = 6379;
