@@ -106,9 +106,12 @@ export class ConsoleHost {
     const isSameAddress = this.#listener === undefined && authServer !== undefined;
     const signInUrl = isSameAddress ? `${paths.signIn}?return=${encodeURIComponent('/console')}` : undefined;
     const signOutUrl = isSameAddress ? paths.signOut : undefined;
-    this.#mounted = mount(consolePages({ ports, operators, signInUrl, signOutUrl }), (error) => {
-      // Only the name: the message may contain what the browser sent.
-      warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
+    this.#mounted = mount(consolePages({ ports, operators, signInUrl, signOutUrl }), {
+      clientAddress: (req) => ports.currentGeneration.now.addresses.of(req),
+      broken: (error) => {
+        // Only the name: the message may contain what the browser sent.
+        warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
+      },
     });
   }
 

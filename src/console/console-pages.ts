@@ -41,7 +41,7 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     const secret = formOf(request)?.get('key')?.trim();
     if (!isOwnOrigin(request)) return signInView(403, { ...ways, mistake: 'The form came from another page.' });
     if (secret === undefined || secret === '' || operators.isPersonal) return signInView(400, ways);
-    const outcome = await operators.signIn(secret, request.remoteAddress ?? '');
+    const outcome = await operators.signIn(secret, request.clientAddress);
     if ('cookie' in outcome) return seeOther(consolePath, { 'set-cookie': outcome.cookie });
     if ('failure' in outcome) return signInView(403, { ...ways, mistake: `${outcome.failure.message}.` });
     const seconds = String(Math.ceil(outcome.waitMs / 1000));

@@ -219,6 +219,17 @@ describe('sign-in', () => {
     },
   );
 
+  it('counts wrong keys by the client that a trusted proxy names', verifies('gateway:console:sign-in'), async () => {
+    const { gateway, keys } = await open({ listen: { trustedProxies: ['127.0.0.1'] } });
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    for (let tries = 0; tries < 10; tries++) await signIn(gateway, 'bsk_wrong', from('192.0.2.1'));
+    expect((await signIn(gateway, keys.ada, from('192.0.2.1'))).status).toBe(429);
+    expect((await signIn(gateway, keys.ada, from('192.0.2.2'))).status).toBe(303);
+    await ask(gateway, '/me', { ...bearer('bsk_wrong'), ...from('192.0.2.3') });
+    const refusals = gateway.log.filter(({ text }) => text.startsWith('request refused'));
+    expect(refusals.map(({ facts }) => facts.address)).toEqual(['192.0.2.1', '192.0.2.3']);
+  });
+
   it('without identity a link works once, and only from here', verifies('gateway:console:sign-in'), async () => {
     const gateway = await startGateway({ backends: {}, console: {} });
     const link = gateway.assembled.operating?.link() ?? '';
