@@ -76,6 +76,7 @@ export class UpstreamOAuth {
   #ready: () => Promise<void> = async () => undefined;
   readonly #closing = new AbortController();
   readonly #waiting: ConsentWaiter = {
+    pendingPage: async (backend, principal) => this.#opened?.credentials.pendingPage(backend, principal),
     waitFor: async (id, ms, signal) => {
       const until = AbortSignal.any([signal, this.#closing.signal]);
       const waited = await this.#opened?.credentials.consents.waitFor(id, ms, until);
