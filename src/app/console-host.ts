@@ -122,8 +122,9 @@ export class ConsoleHost {
     return this.#operators.isPersonal ? `${address}#enter=${this.#operators.newLink()}` : address;
   }
 
-  /** For the control socket, which only the user who runs the gateway can open. */
+  /** For the control socket, which only the user who runs the gateway can open: only that user gets a link. */
   async operate(request: Omit<ApiRequest, 'operator'>): Promise<ApiAnswer> {
+    if (request.method === 'POST' && request.path === '/link') return { status: 200, body: { url: this.link() } };
     const ports = this.#connected;
     const principal = ports.currentGeneration.now.authenticator.local;
     const { answerApi } = await import('../console/api.ts');
