@@ -71,7 +71,7 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     if (operator === undefined) return json(401, refused('credentials_missing', 'Sign in first'));
     if (operator.byCookie && !isFromPage(request))
       return json(403, refused('origin_not_allowed', 'The request came from another page'));
-    return answer(ports, request, operator);
+    return answer(ports, request, { ...operator, address: request.clientAddress });
   };
 
   const exact: Readonly<Record<string, (request: PageRequest) => Promise<PageResponse>>> = {

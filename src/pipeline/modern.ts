@@ -49,6 +49,10 @@ export class ModernFront {
     this.#listens.endAll();
   }
 
+  revoke(isMeant: (principal: Principal) => boolean, failure: Failure): number {
+    return this.#listens.revoke(isMeant, failure);
+  }
+
   renewed(change: ConfigChange): void {
     this.#listens.renewed(change);
   }

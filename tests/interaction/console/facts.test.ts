@@ -124,7 +124,7 @@ describe('people and sessions', () => {
       expect(JSON.stringify([people, sessions])).not.toContain(client.session);
       expect(await act(gateway, '/sessions/revoke', { session: session.id })).toEqual({
         status: 200,
-        body: { ended: 1 },
+        body: { ended: 1, streams: 0 },
       });
       expect(gateway.log.map(({ text }) => text)).toContain('an operator has ended a session');
       expect((await client.post({ jsonrpc: '2.0', id: 3, method: 'tools/list' })).status).toBe(404);
