@@ -2,11 +2,13 @@
 import type { LogConfig } from '../config/config.ts';
 import type { MetricsConfig } from '../config/metrics.ts';
 import type { IngressNotes } from '../downstream/events.ts';
+import { isLoopbackBind, Origins } from '../downstream/origin.ts';
+import type { SideListener } from '../downstream/side-listener.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
 import type { FrequentLog, Log } from '../observe/log.ts';
-import { type MetricsListener, startMetrics } from '../observe/metrics/listener.ts';
+import { startMetrics } from '../observe/metrics/listener.ts';
 import { Metrics } from '../observe/metrics/metrics.ts';
 import { ProcessGauges } from '../observe/metrics/process-gauges.ts';
 import { Recorder } from '../observe/metrics/recorder.ts';
@@ -30,7 +32,7 @@ export class Observing {
   readonly #recorder: Recorder;
   readonly #process = new ProcessGauges();
   readonly #options: ObservingOptions;
-  #listener: MetricsListener | undefined;
+  #listener: SideListener | undefined;
 
   constructor({ requests }: Pick<LogConfig, 'requests'>, options: ObservingOptions) {
     const { log, counters, clock, isMeasured, requestLine = log.info } = options;
@@ -61,9 +63,17 @@ export class Observing {
   }
 
   /** Serves metrics. Rejects where the address cannot be bound. Returns where they are. */
-  async serve(listen: MetricsConfig, metrics: Metrics): Promise<string> {
-    const fault = (error: unknown) => void this.notes.fault(error);
-    this.#listener = await startMetrics({ listen, text: (format) => metrics.text(format), fault });
+  async serve(listen: MetricsConfig, allowedHosts: readonly string[], metrics: Metrics): Promise<string> {
+    const { notes } = this;
+    // The names under which other machines scrape are not those of the endpoints: only loopback is checked.
+    const hosts = isLoopbackBind(listen.host) ? allowedHosts : [];
+    this.#listener = await startMetrics({
+      listen,
+      origins: new Origins({ host: listen.host, allowedOrigins: [], allowedHosts: hosts }),
+      text: (format) => metrics.text(format),
+      hostRefused: (host) => notes.hostRefused(host),
+      fault: (error) => void notes.fault(error),
+    });
     return this.#listener.url;
   }
 

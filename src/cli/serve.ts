@@ -88,7 +88,9 @@ export async function serve(
   }
   const told = [...notices];
   try {
-    const url = config.metrics && (await observing.serve(config.metrics, observing.metricsOf(assembled, server)));
+    const { allowedHosts } = config.listen;
+    const metrics = observing.metricsOf(assembled, server);
+    const url = config.metrics && (await observing.serve(config.metrics, allowedHosts, metrics));
     if (url !== undefined) told.push(`metrics are served at ${url}`);
   } catch (error) {
     await abandon(cannotListen(config.metrics ?? config.listen, error, 'metrics.listen'));

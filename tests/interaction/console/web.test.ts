@@ -1,6 +1,7 @@
 /** The console over HTTP: who gets in and how, what a person without the right sees, and what no answer has. */
 import { describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../../../src/console/api.ts';
+import { RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Answer, type Headers, type Json, send, until } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';
@@ -299,6 +300,17 @@ describe('an address of its own', () => {
     expect((await ask(gateway, '/me', bearer(keys.ada))).status).toBe(404);
     expect((await send(link.replace('/console', '/mcp'), { method: 'GET' })).status).toBe(404);
     const rebound = await send(link, { method: 'GET', headers: { host: 'evil.example' } });
-    expect(rebound.status).toBe(404);
+    expect(rebound).toMatchObject({ status: 403, body: 'Host not allowed\n' });
+    expect(gateway.log.filter(({ facts }) => facts.reason === 'host_not_allowed')).toHaveLength(1);
+  });
+
+  it('refuses a repeated or missing `Host`', verifies('gateway:console:sign-in'), async () => {
+    const { gateway } = await open({ console: { who: { keys: ['ada'] }, listen: { port: 0 } } });
+    const { host, port } = new URL(gateway.assembled.operating?.link() ?? '');
+    for (const hosts of [[host, host], [host, 'evil.example'], []]) {
+      const client = new RawClient(Number(port));
+      client.send(`GET /console HTTP/1.1\r\n${hosts.map((name) => `Host: ${name}\r\n`).join('')}\r\n`);
+      expect(await client.until('\r\n')).toContain('HTTP/1.1 400 ');
+    }
   });
 });
