@@ -3,9 +3,9 @@
  * the commands.
  */
 import type { ConsoleRight } from '../config/console.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import { calls, oneCall } from './calls.ts';
 import { HISTORY_MINUTES, type History, MINUTE_MS } from './history.ts';
-import { shownWho } from './message-facts.ts';
 import { overview } from './overview.ts';
 import { people, person, personFacts, principalFor } from './people.ts';
 import { policyFacts, tryDecision } from './policy-facts.ts';
@@ -109,7 +109,7 @@ function me(ports: ConsolePorts, { principal, rights, credentials }: Operator): 
     endpoints: endpoints.filter(({ protocol }) => protocol === undefined).map(({ path }) => path),
     people: ports.recorder.people
       .all()
-      .map((seen) => ({ id: personFacts(ports, seen.principal).id, who: shownWho(seen.principal) })),
+      .map((seen) => ({ id: personFacts(ports, seen.principal).id, who: shownPrincipal(seen.principal) })),
   };
 }
 

@@ -1,10 +1,11 @@
 /** The console over HTTP: sign-in, the page with its files, and the API. */
+
+import { shownPrincipal } from '../identity/principal.ts';
 import { privateHeaders } from '../web/frame.ts';
 import type { PageSet } from '../web/mount.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther } from '../web/request.ts';
 import { answerApi } from './api.ts';
 import { asset } from './assets.ts';
-import { shownWho } from './message-facts.ts';
 import type { Operators } from './operators.ts';
 import type { ConsolePorts, Operator } from './ports.ts';
 import { linkNeededView, notAllowedView, signInView } from './sign-in-views.ts';
@@ -34,7 +35,7 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     const operator = await operators.of(request);
     if (operator === undefined)
       return operators.isPersonal ? linkNeededView(`${paths.files}enter.js`) : signInView(401, ways);
-    return operator.rights.has('view') ? shell : notAllowedView(shownWho(operator.principal), paths.signOut);
+    return operator.rights.has('view') ? shell : notAllowedView(shownPrincipal(operator.principal), paths.signOut);
   };
 
   const signIn = async (request: PageRequest): Promise<PageResponse> => {

@@ -3,11 +3,10 @@
  * again while their credentials are good.
  */
 import { Failure } from '../errors/failure.ts';
-import type { Principal } from '../identity/principal.ts';
+import { type Principal, shownPrincipal } from '../identity/principal.ts';
 import { sessionTag } from '../observe/audit.ts';
 import type { Session } from '../session/session.ts';
 import { isObject } from '../wire/values.ts';
-import { shownWho } from './message-facts.ts';
 import { shownId } from './people.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
@@ -28,7 +27,7 @@ function revokeSession(ports: ConsolePorts, id: string, operator: Operator): Rev
   const session = ports.sessions.all().find((one) => shownId(ports.digest, one.id) === id);
   if (session === undefined)
     throw new ConsoleRefusal(404, 'unknown_session', 'There is no such session: it may have ended');
-  record(ports, operator, shownWho(session.principal), sessionTag(session.id));
+  record(ports, operator, shownPrincipal(session.principal), sessionTag(session.id));
   end(ports, session, operator);
   return { ended: 1, streams: 0 };
 }
@@ -38,17 +37,22 @@ function revokePerson(ports: ConsolePorts, id: string, operator: Operator): Revo
   const isMeant = ({ key }: Principal) => shownId(digest, key) === id;
   const meant = sessions.all().filter(({ principal }) => isMeant(principal));
   const known = recorder.people.all().find(({ principal }) => isMeant(principal))?.principal ?? meant[0]?.principal;
-  const who = known === undefined ? id : shownWho(known);
+  const who = known === undefined ? id : shownPrincipal(known);
   record(ports, operator, who);
   for (const session of meant) end(ports, session, operator);
   const streams = gateway.revokeStreams(isMeant, endedBy('An operator has ended the stream'));
-  if (streams > 0) warn('an operator has ended streams', { operator: shownWho(operator.principal), of: who, streams });
+  if (streams > 0)
+    warn('an operator has ended streams', { operator: shownPrincipal(operator.principal), of: who, streams });
   return { ended: meant.length, streams };
 }
 
 function end({ sessions, warn }: ConsolePorts, session: Session, { principal }: Operator): void {
   void sessions.end(session, endedBy('An operator has ended the session'));
-  const facts = { operator: shownWho(principal), of: shownWho(session.principal), endpoint: session.endpoint.path };
+  const facts = {
+    operator: shownPrincipal(principal),
+    of: shownPrincipal(session.principal),
+    endpoint: session.endpoint.path,
+  };
   warn('an operator has ended a session', facts);
 }
 
