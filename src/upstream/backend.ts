@@ -32,6 +32,7 @@ export class LiveBackend implements Backend {
   readonly #half: LegacyHalf;
   #known: KnownDiscovery | undefined;
   #probing: Promise<Discovery> | undefined;
+  #checkedAt: number | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: BackendOptions) {
@@ -69,6 +70,10 @@ export class LiveBackend implements Backend {
 
   get behind(): readonly GatewayRoute[] {
     return this.#options.behind?.told ?? [];
+  }
+
+  get checkedAt(): number | undefined {
+    return this.#checkedAt;
   }
 
   get circuit(): HealthPhase {
@@ -169,6 +174,7 @@ export class LiveBackend implements Backend {
     this.#probing = this.#paced(() => this.#probe()).finally(() => {
       stop();
       this.#probing = undefined;
+      this.#checkedAt = clock.now();
     });
     return this.#probing;
   }
