@@ -1,4 +1,4 @@
-/** A listener beside the one for clients: the same checks of `Host`, its own address, and one handler for everything. */
+/** A listener beside the one for clients: its own address, the same checks of `Host`, and one handler. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Failure } from '../errors/failure.ts';
