@@ -140,7 +140,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
     ...(operating === undefined ? [] : [operating.watcher]),
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
-  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, warn, store });
+  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
     ...{ watchers, traces, worker },

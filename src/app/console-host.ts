@@ -1,13 +1,14 @@
 /** Connects the console to the gateway: it records from the start on, and answers once requests are let in. */
 import type { Config } from '../config/config.ts';
 import type { ApiAnswer, ApiRequest } from '../console/api.ts';
-import type { ConsoleListener } from '../console/listener.ts';
 import type { Operators } from '../console/operators.ts';
 import type { ConsolePorts } from '../console/ports.ts';
 import { ConsoleRecorder } from '../console/recorder.ts';
 import { everyRight } from '../console/rights.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import { Origins } from '../downstream/origin.ts';
+import type { SideListener } from '../downstream/side-listener.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import { paths } from '../oauth/server/paths.ts';
@@ -37,7 +38,7 @@ export class ConsoleHost {
   #ports: ConsolePorts | undefined;
   #operators: Operators | undefined;
   #mounted: Mounted | undefined;
-  #listener: ConsoleListener | undefined;
+  #listener: SideListener | undefined;
   #url = '';
 
   constructor(config: Config, options: ConsoleOptions) {
@@ -86,8 +87,14 @@ export class ConsoleHost {
     const { warn, refusals, authority, timeOfDay } = this.#options;
     const [base = listening] = basesOf(identity, listening);
     if (settings.listen !== undefined) {
-      const origins = new Origins({ ...listen, host: settings.listen.host });
-      this.#listener = await listenForConsole(settings.listen, () => this.#mounted, origins).catch((error: unknown) => {
+      const own = {
+        listen: settings.listen,
+        origins: new Origins({ ...listen, host: settings.listen.host }),
+        hostRefused: (name: string) =>
+          refusals.tell({ failure: new Failure('host_not_allowed'), name, path: '/console' }),
+        fault: (error: unknown) => warn('the listener of the console has a fault', { cause: String(error) }),
+      };
+      this.#listener = await listenForConsole(own, () => this.#mounted).catch((error: unknown) => {
         const { code = 'unknown reason' } = error as { readonly code?: string };
         warn('the console cannot listen at its address: there is no console', { ...settings.listen, code });
         return undefined;
@@ -106,9 +113,12 @@ export class ConsoleHost {
     const isSameAddress = this.#listener === undefined && authServer !== undefined;
     const signInUrl = isSameAddress ? `${paths.signIn}?return=${encodeURIComponent('/console')}` : undefined;
     const signOutUrl = isSameAddress ? paths.signOut : undefined;
-    this.#mounted = mount(consolePages({ ports, operators, signInUrl, signOutUrl }), (error) => {
-      // Only the name: the message may contain what the browser sent.
-      warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
+    this.#mounted = mount(consolePages({ ports, operators, signInUrl, signOutUrl }), {
+      clientAddress: (req) => ports.currentGeneration.now.addresses.of(req),
+      broken: (error) => {
+        // Only the name: the message may contain what the browser sent.
+        warn('a page of the console failed', { error: error instanceof Error ? error.name : typeof error });
+      },
     });
   }
 
@@ -119,8 +129,9 @@ export class ConsoleHost {
     return this.#operators.isPersonal ? `${address}#enter=${this.#operators.newLink()}` : address;
   }
 
-  /** For the control socket, which only the user who runs the gateway can open. */
+  /** For the control socket, which only the user who runs the gateway can open: only that user gets a link. */
   async operate(request: Omit<ApiRequest, 'operator'>): Promise<ApiAnswer> {
+    if (request.method === 'POST' && request.path === '/link') return { status: 200, body: { url: this.link() } };
     const ports = this.#connected;
     const principal = ports.currentGeneration.now.authenticator.local;
     const { answerApi } = await import('../console/api.ts');

@@ -2,11 +2,12 @@
 import type { LogConfig } from '../config/config.ts';
 import type { MetricsConfig } from '../config/metrics.ts';
 import type { IngressNotes } from '../downstream/events.ts';
+import type { SideListener } from '../downstream/side-listener.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Counters } from '../observe/counters.ts';
 import { ingressNotes } from '../observe/event-counts.ts';
 import type { FrequentLog, Log } from '../observe/log.ts';
-import { type MetricsListener, startMetrics } from '../observe/metrics/listener.ts';
+import { startMetrics } from '../observe/metrics/listener.ts';
 import { Metrics } from '../observe/metrics/metrics.ts';
 import { ProcessGauges } from '../observe/metrics/process-gauges.ts';
 import { Recorder } from '../observe/metrics/recorder.ts';
@@ -30,7 +31,7 @@ export class Observing {
   readonly #recorder: Recorder;
   readonly #options: ObservingOptions;
   #process: ProcessGauges | undefined;
-  #listener: MetricsListener | undefined;
+  #listener: SideListener | undefined;
 
   constructor({ requests }: Pick<LogConfig, 'requests'>, options: ObservingOptions) {
     const { log, counters, clock, isMeasured, requestLine = log.info } = options;
@@ -63,9 +64,14 @@ export class Observing {
   }
 
   /** Serves metrics. Rejects where the address cannot be bound. Returns where they are. */
-  async serve(listen: MetricsConfig, metrics: Metrics): Promise<string> {
-    const fault = (error: unknown) => void this.notes.fault(error);
-    this.#listener = await startMetrics({ listen, text: (format) => metrics.text(format), fault });
+  async serve(listen: MetricsConfig, allowedHosts: readonly string[], metrics: Metrics): Promise<string> {
+    const { notes } = this;
+    this.#listener = await startMetrics({
+      ...{ listen, allowedHosts },
+      text: (format) => metrics.text(format),
+      hostRefused: (host) => notes.hostRefused(host),
+      fault: (error) => void notes.fault(error),
+    });
     return this.#listener.url;
   }
 

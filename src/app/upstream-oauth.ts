@@ -8,7 +8,6 @@ import { hasIdentity } from '../config/console.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import { Failure } from '../errors/failure.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
-import type { Authenticator } from '../identity/authenticator.ts';
 import { localPrincipal, type Principal } from '../identity/principal.ts';
 import type { BackendAccount } from '../oauth/client/accounts.ts';
 import { clientDocument } from '../oauth/client/client-document.ts';
@@ -17,15 +16,17 @@ import type { CredentialHeaders, CredentialProvider } from '../oauth/client/cred
 import { GuardedFetch } from '../oauth/client/guarded-fetch.ts';
 import { mountConnectPages } from '../oauth/client/pages/create.ts';
 import { openIdSignIn } from '../oauth/client/pages/openid.ts';
+import type { ConnectPorts } from '../oauth/client/pages/ports.ts';
 import type { TrustedFetch } from '../oauth/client/ports.ts';
-import { type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
+import { accountsPath, type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
+import type { RefusalLog } from '../observe/refusals.ts';
+import type { Generation } from '../pipeline/generation.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus } from '../store/memory.ts';
 import type { Bus } from '../store/ports.ts';
 import { RecordLease } from '../store/record-lease.ts';
-import type { Backends } from '../upstream/backends.ts';
 import type { PresentedTo } from '../upstream/create-backend.ts';
 import type { Mounted } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
@@ -56,10 +57,11 @@ interface OAuthSettings {
 
 export interface UpstreamOAuthPorts {
   readonly currentGeneration: {
-    readonly now: { readonly oauth: BackendOAuth; readonly authenticator: Authenticator; readonly backends: Backends };
+    readonly now: Pick<Generation, 'authenticator' | 'addresses' | 'backends'> & { readonly oauth: BackendOAuth };
   };
   readonly authority: AuthServerHost;
   readonly time: WallClock;
+  readonly refusals: RefusalLog;
   readonly warn: Warn;
   /** Absent: leases are records, and messages reach this process alone. */
   readonly store?: StoreEngine | undefined;
@@ -78,6 +80,7 @@ export class UpstreamOAuth {
   #ready: () => Promise<void> = async () => undefined;
   readonly #closing = new AbortController();
   readonly #waiting: ConsentWaiter = {
+    pendingPage: async (backend, principal) => this.#opened?.credentials.pendingPage(backend, principal),
     waitFor: async (id, ms, signal) => {
       const until = AbortSignal.any([signal, this.#closing.signal]);
       const waited = await this.#opened?.credentials.consents.waitFor(id, ms, until);
@@ -148,7 +151,7 @@ export class UpstreamOAuth {
   }
 
   #open({ identity, isAuthServer, backends }: OAuthSettings, storage: OpenStorage): OpenBackendOAuth {
-    const { time, warn, currentGeneration, authority } = this.#ports;
+    const { time, warn, refusals, currentGeneration, authority } = this.#ports;
     const { url, records, seal, outwardFetch } = storage;
     const [publicUrl = url] = basesOf(identity, url);
     const trusted: TrustedFetch = (address, init) => fetch(address, init);
@@ -160,7 +163,7 @@ export class UpstreamOAuth {
     const clients = identity.issuers.flatMap(({ issuer, signIn }) =>
       signIn === undefined ? [] : [{ issuer, ...signIn }],
     );
-    const pages = mountConnectPages({
+    const ports: ConnectPorts = {
       publicUrl,
       consents: {
         find: (id) => consents.find(id),
@@ -190,8 +193,11 @@ export class UpstreamOAuth {
       }),
       now: () => time.now(),
       random: () => randomBytes(32).toString('base64url'),
+      // Without the id of a consent, which belongs to its person alone.
+      refused: (failure, address) => refusals.tell({ failure, address, path: accountsPath }),
       warn,
-    });
+    };
+    const pages = mountConnectPages(ports, { clientAddress: (req) => currentGeneration.now.addresses.of(req) });
     const document = clientDocument(publicUrl);
     return { credentials, pages, document: document && JSON.stringify(document) };
   }

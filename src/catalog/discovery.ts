@@ -33,16 +33,31 @@ export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: Capa
     instructions: joinInstructions(
       parts.map(({ backend, discovery, consentUrl }) => ({
         backend,
-        text: consentUrl === undefined ? (discovery?.instructions ?? '') : consentText(consentUrl),
+        // The page comes first, because long instructions are cut.
+        text: joinTexts(consentUrl && consentText(consentUrl), discovery?.instructions),
       })),
     ),
     rest: {},
   };
 }
 
-/** The backend's tools are not listed meanwhile. Without this text neither the model nor the person learns why. */
+/** One backend's own discovery, and where the principal has to consent. The page is for this principal alone. */
+export function awaitingConsent(discovery: Discovery, url: string): Discovery {
+  const { instructions, rest } = discovery;
+  return {
+    ...discovery,
+    instructions: joinTexts(instructions, consentText(url)),
+    rest: { ...rest, ttlMs: 0, cacheScope: 'private' },
+  };
+}
+
+function joinTexts(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== '').join('\n\n');
+}
+
+/** The backend's tools cannot be called meanwhile. Without this text neither the model nor the person learns why. */
 function consentText(url: string): string {
-  return `This server cannot be used yet: it needs the user's consent. Ask the user to open ${url} (${listAt(url)} lists all servers that need one)`;
+  return `This server needs the user's consent before it can be used. Ask the user to open ${url} (${listAt(url)} lists all servers that need one)`;
 }
 
 /** The list of accounts is beside the page of each consent; its address is the same for everybody. */

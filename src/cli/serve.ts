@@ -102,9 +102,11 @@ export async function serve(
   }
   const told = [...notices];
   try {
+    const { allowedHosts } = config.listen;
     const metrics = observing.metricsOf(assembled, server);
     if (seat !== undefined) answerPrimary(metrics);
-    const url = config.metrics && seat === undefined ? await observing.serve(config.metrics, metrics) : undefined;
+    const url =
+      config.metrics && seat === undefined ? await observing.serve(config.metrics, allowedHosts, metrics) : undefined;
     if (url !== undefined) told.push(`metrics are served at ${url}`);
   } catch (error) {
     await abandon(cannotListen(config.metrics ?? config.listen, error, 'metrics.listen'));

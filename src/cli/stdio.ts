@@ -110,13 +110,13 @@ export async function serveOverStdio(
  * their clients without metrics.
  */
 async function serveMetrics(
-  { metrics }: Config,
+  { metrics, listen: { allowedHosts } }: Config,
   assembled: Assembled,
   { observing, log }: { readonly observing: Observing; readonly log: Log },
 ): Promise<void> {
   if (metrics === undefined) return;
   try {
-    const url = await observing.serve(metrics, observing.metricsOf(assembled, { streams: 0 }));
+    const url = await observing.serve(metrics, allowedHosts, observing.metricsOf(assembled, { streams: 0 }));
     log.info({}, `metrics are served at ${url}`);
   } catch (error) {
     log.warn({}, `there are no metrics: ${cannotListen(metrics, error, 'metrics.listen')}`);

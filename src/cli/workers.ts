@@ -11,7 +11,7 @@ import { type Seat, seatVariables } from '../cluster/seat.ts';
 import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
 import { onCommandLine } from '../config/overrides.ts';
-import { ConfigError } from '../config/problems.ts';
+import { ConfigError, printable } from '../config/problems.ts';
 import { startMetrics } from '../observe/metrics/listener.ts';
 import { WorkerMetrics } from './worker-metrics.ts';
 
@@ -43,7 +43,13 @@ export async function serveByWorkers({ config }: Loaded, count: number): Promise
   const { metrics } = config;
   if (metrics !== undefined) {
     const all = new WorkerMetrics(() => primary.workers);
-    const listener = await startMetrics({ listen: metrics, text: (format) => all.text(format), fault: complain });
+    const listener = await startMetrics({
+      listen: metrics,
+      allowedHosts: config.listen.allowedHosts,
+      text: (format) => all.text(format),
+      hostRefused: (host) => complain(`a scrape with the Host ${printable(host)} was refused: see listen.allowedHosts`),
+      fault: complain,
+    });
     primary.onStop = () => listener.close();
   }
   primary.start();

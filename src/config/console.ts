@@ -93,12 +93,12 @@ export function checkConsole(
   for (const right of named)
     document.reportMeaningless(
       [...here, right === 'view' ? 'who' : right],
-      'with `identity`: without it nobody can sign in',
+      'with `identity`: without it there is no sign-in',
     );
   const host = (own ?? listen).host;
   if (isLoopbackHost(host)) return;
   document.report(own === undefined ? here : [...here, 'listen', 'host'], {
-    message: 'the console would be reached from the network, and nobody could sign in',
+    message: 'the console would be reached from the network, and there is no sign-in',
     expected: '`identity`, and `who` under `console`; or `listen` under `console`, with 127.0.0.1 as `host`',
   });
 }

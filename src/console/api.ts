@@ -3,9 +3,9 @@
  * the commands.
  */
 import type { ConsoleRight } from '../config/console.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import { calls, oneCall } from './calls.ts';
-import { HISTORY_MINUTES, type History, MINUTE_MS } from './history.ts';
-import { shownWho } from './message-facts.ts';
+import { HISTORY_MINUTES, type History, type HistoryPoint, MINUTE_MS } from './history.ts';
 import { overview } from './overview.ts';
 import { people, person, personFacts, principalFor } from './people.ts';
 import { policyFacts, tryDecision } from './policy-facts.ts';
@@ -109,7 +109,7 @@ function me(ports: ConsolePorts, { principal, rights, credentials }: Operator): 
     endpoints: endpoints.filter(({ protocol }) => protocol === undefined).map(({ path }) => path),
     people: ports.recorder.people
       .all()
-      .map((seen) => ({ id: personFacts(ports, seen.principal).id, who: shownWho(seen.principal) })),
+      .map((seen) => ({ id: personFacts(ports, seen.principal).id, who: shownPrincipal(seen.principal) })),
   };
 }
 
@@ -125,12 +125,19 @@ function onePerson(ports: ConsolePorts, { query, operator }: ApiRequest): Promis
 }
 
 /** `endpoint` or `backend` names one; without them it is of all. */
-function history({ recorder, timeOfDay }: ConsolePorts, query: URLSearchParams): object {
+function history({ recorder, timeOfDay, startedAt }: ConsolePorts, query: URLSearchParams): object {
   const now = timeOfDay();
   const minutes = Math.min(HISTORY_MINUTES, Math.max(1, Number(query.get('minutes')) || 60));
   const [endpoint, backend] = [query.get('endpoint'), query.get('backend')];
   let of: History | undefined = recorder.all;
   if (endpoint !== null) of = recorder.endpoint(endpoint)?.history;
   else if (backend !== null) of = recorder.backend(backend)?.history;
-  return { now, minuteMs: MINUTE_MS, points: of?.points(now, minutes) ?? [] };
+  const points = of?.points(now, minutes) ?? [];
+  return { now, minuteMs: MINUTE_MS, points: points.map((point) => sinceStart(point, startedAt)) };
+}
+
+/** Of minutes before the gateway ran nothing is known: a zero would be a statement. */
+function sinceStart(point: HistoryPoint, startedAt: number): Pick<HistoryPoint, 'at'> {
+  const { at } = point;
+  return at + MINUTE_MS <= startedAt ? { at } : point;
 }

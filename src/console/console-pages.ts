@@ -1,10 +1,11 @@
 /** The console over HTTP: sign-in, the page with its files, and the API. */
+
+import { shownPrincipal } from '../identity/principal.ts';
 import { privateHeaders } from '../web/frame.ts';
 import type { PageSet } from '../web/mount.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther } from '../web/request.ts';
 import { answerApi } from './api.ts';
 import { asset } from './assets.ts';
-import { shownWho } from './message-facts.ts';
 import type { Operators } from './operators.ts';
 import type { ConsolePorts, Operator } from './ports.ts';
 import { linkNeededView, notAllowedView, signInView } from './sign-in-views.ts';
@@ -34,14 +35,14 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     const operator = await operators.of(request);
     if (operator === undefined)
       return operators.isPersonal ? linkNeededView(`${paths.files}enter.js`) : signInView(401, ways);
-    return operator.rights.has('view') ? shell : notAllowedView(shownWho(operator.principal), paths.signOut);
+    return operator.rights.has('view') ? shell : notAllowedView(shownPrincipal(operator.principal), paths.signOut);
   };
 
   const signIn = async (request: PageRequest): Promise<PageResponse> => {
     const secret = formOf(request)?.get('key')?.trim();
     if (!isOwnOrigin(request)) return signInView(403, { ...ways, mistake: 'The form came from another page.' });
     if (secret === undefined || secret === '' || operators.isPersonal) return signInView(400, ways);
-    const outcome = await operators.signIn(secret, request.remoteAddress ?? '');
+    const outcome = await operators.signIn(secret, request.clientAddress);
     if ('cookie' in outcome) return seeOther(consolePath, { 'set-cookie': outcome.cookie });
     if ('failure' in outcome) return signInView(403, { ...ways, mistake: `${outcome.failure.message}.` });
     const seconds = String(Math.ceil(outcome.waitMs / 1000));
@@ -71,7 +72,7 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     if (operator === undefined) return json(401, refused('credentials_missing', 'Sign in first'));
     if (operator.byCookie && !isFromPage(request))
       return json(403, refused('origin_not_allowed', 'The request came from another page'));
-    return answer(ports, request, operator);
+    return answer(ports, request, { ...operator, address: request.clientAddress });
   };
 
   const exact: Readonly<Record<string, (request: PageRequest) => Promise<PageResponse>>> = {

@@ -1,50 +1,30 @@
 /** The console at an address of its own, where nothing else is served. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Origins } from '../downstream/origin.ts';
+import {
+  respondText,
+  type SideListener,
+  type SideListenerOptions,
+  startSideListener,
+} from '../downstream/side-listener.ts';
 import type { Mounted } from '../web/mount.ts';
-
-export interface ConsoleListener {
-  /** Without a path. */
-  readonly url: string;
-  close(): Promise<void>;
-}
 
 /** A browser opens six connections to a host, and operators are few. */
 const CONNECTIONS = 200;
 const REQUEST_MS = 20_000;
 
-/** Rejects where the address is in use. `origins`: which names in `Host` are ours. */
-export async function listenForConsole(
-  { host, port }: { readonly host: string; readonly port: number },
+/** Rejects where the address is in use. */
+export function listenForConsole(
+  options: Pick<SideListenerOptions, 'listen' | 'origins' | 'hostRefused' | 'fault'>,
   mounted: () => Mounted | undefined,
-  origins: Origins,
-): Promise<ConsoleListener> {
-  const notes = { hostRefused: () => undefined };
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (req, res) => {
-    const path = (req.url ?? '/').split('?', 1)[0] ?? '/';
-    const pages = origins.checkHost(req.headers.host, notes) === undefined ? mounted() : undefined;
-    if (pages?.owns(path) === true) pages.handle(req, res);
-    else {
-      res.writeHead(path === '/' ? 303 : 404, { ...(path === '/' && { location: '/console' }), 'content-length': 0 });
-      res.end();
-    }
+): Promise<SideListener> {
+  return startSideListener({
+    ...options,
+    maxConnections: CONNECTIONS,
+    requestMs: REQUEST_MS,
+    handle: (req, res, path) => {
+      const pages = mounted();
+      if (pages?.owns(path) === true) pages.handle(req, res);
+      else if (path === '/') respondText(res, 303, '', { Location: '/console' });
+      else respondText(res, 404, 'Not found: the console is at /console\n');
+    },
   });
-  server.maxConnections = CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { address, family, port: bound } = server.address() as AddressInfo;
-  return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }

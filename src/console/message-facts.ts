@@ -1,7 +1,7 @@
 /** What is recorded of a message: its name, its sender and its outcome, taken from the request context. */
 import type { Failure } from '../errors/failure.ts';
 import type { MessageEnding } from '../exchange/observer.ts';
-import type { Principal } from '../identity/principal.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import { recordArguments, STARS, usualSecrets } from '../observe/audit-redact.ts';
 import { masked } from '../observe/cause.ts';
 import { clientName } from '../observe/client-names.ts';
@@ -25,7 +25,7 @@ export function messageFacts(context: RequestContext): RecordedFacts {
   const client: RequestContext['client'] | undefined = context.client ?? session?.client;
   return {
     principalKey: principal.key,
-    who: shownWho(principal),
+    who: shownPrincipal(principal),
     sessionId: session?.id,
     client: clientName(client?.info),
     era,
@@ -36,12 +36,6 @@ export function messageFacts(context: RequestContext): RecordedFacts {
     backend: target?.backend ?? (endpoint.backends.length === 1 ? endpoint.backends[0] : undefined),
     generation: generation.config.generation,
   };
-}
-
-/** As rules name principals (`who.principals`). */
-export function shownWho({ kind, keyName, subject, clientId }: Principal): string {
-  if (kind === 'key') return `key:${keyName}`;
-  return subject ?? (clientId === undefined ? kind : `client:${clientId}`);
 }
 
 function nameIn({ message, row }: RequestContext): string | undefined {

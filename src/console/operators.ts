@@ -79,7 +79,7 @@ export class Operators {
     if (authorization !== undefined) {
       const credentials = presented(authorization);
       const principal = await authenticator.anywhere(credentials);
-      if (principal instanceof Failure) this.#ports.refused(principal, request.remoteAddress ?? '');
+      if (principal instanceof Failure) this.#ports.refused(principal, request.clientAddress);
       if (principal === undefined || principal instanceof Failure) return undefined;
       return { principal, credentials, rights: rightsOf(config, principal), byCookie: false };
     }

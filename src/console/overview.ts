@@ -70,10 +70,12 @@ function serviceAddress({ name, url }: ServiceConfig) {
 }
 
 /** `since`: when the state was entered. `source` and `at`: what told us last that it still holds, and when. */
-export function backendFacts(ports: Pick<ConsolePorts, 'recorder'>, backend: Backend | undefined, now: number) {
+function backendFacts({ recorder, clock }: ConsolePorts, backend: Backend | undefined, now: number) {
   if (backend === undefined) return { state: 'unknown' };
-  const traffic = ports.recorder.backend(backend.name);
-  const since = ports.recorder.times.since(backend);
+  const traffic = recorder.backend(backend.name);
+  const since = recorder.times.since(backend);
+  const { checkedAt } = backend;
+  const probedAt = checkedAt === undefined ? since : Math.max(since ?? 0, now - (clock.now() - checkedAt));
   const answeredAt = traffic?.answeredAt ?? 0;
   const isByCall = backend.state.state === 'ready' && answeredAt > (since ?? 0);
   const discovery = backend.lastDiscovery;
@@ -82,13 +84,13 @@ export function backendFacts(ports: Pick<ConsolePorts, 'recorder'>, backend: Bac
     ...stateFacts(backend.state),
     since,
     source: isByCall ? 'call' : backend.state.state === 'starting' ? 'start' : 'probe',
-    at: isByCall ? answeredAt : since,
+    at: isByCall ? answeredAt : probedAt,
     eras: discovery?.eras ?? [],
     revision: discovery?.revision,
     server:
       typeof server === 'string' ? [server, version].filter((part) => typeof part === 'string').join(' ') : undefined,
     offers: Object.keys(discovery?.capabilities ?? {}),
-    ...trafficFacts(ports.recorder, traffic, now),
+    ...trafficFacts(recorder, traffic, now),
   };
 }
 

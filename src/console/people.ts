@@ -1,9 +1,8 @@
 /** People and their sessions: who came, with which clients and revisions, and what they are connected to. */
-import type { Principal } from '../identity/principal.ts';
+import { type Principal, shownPrincipal } from '../identity/principal.ts';
 import { clientName } from '../observe/client-names.ts';
 import type { Session } from '../session/session.ts';
 import { era } from '../wire/revisions.ts';
-import { shownWho } from './message-facts.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
 /** Those that came last. */
@@ -52,7 +51,7 @@ export function personFacts({ digest }: Pick<ConsolePorts, 'digest'>, principal:
   const { key, kind, issuer, clientId, scopes } = principal;
   return {
     id: shownId(digest, key),
-    who: shownWho(principal),
+    who: shownPrincipal(principal),
     kind,
     issuer,
     client: clientId,
@@ -71,7 +70,7 @@ function sessionFacts(ports: ConsolePorts, session: Session): object {
   const wall = (time: number) => timeOfDay() - (clock.now() - time);
   return {
     id: shownId(digest, id),
-    who: shownWho(principal),
+    who: shownPrincipal(principal),
     person: shownId(digest, principal.key),
     endpoint: endpoint.path,
     client: clientName(client.info),
@@ -86,8 +85,10 @@ function sessionFacts(ports: ConsolePorts, session: Session): object {
 
 /** The principal that `as` names, by id or by name; the operator without it. */
 export function principalFor(ports: ConsolePorts, as: string | undefined, { principal }: Operator): Principal {
-  if (as === undefined || as === '' || as === shownWho(principal)) return principal;
-  const found = knownPrincipals(ports).filter((one) => shownId(ports.digest, one.key) === as || shownWho(one) === as);
+  if (as === undefined || as === '' || as === shownPrincipal(principal)) return principal;
+  const found = knownPrincipals(ports).filter(
+    (one) => shownId(ports.digest, one.key) === as || shownPrincipal(one) === as,
+  );
   if (found.length > 1)
     throw new ConsoleRefusal(400, 'ambiguous_person', `${found.length} people are called this: use the id of one`);
   if (found[0] === undefined) throw unknownPerson(ports);

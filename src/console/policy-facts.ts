@@ -1,10 +1,10 @@
 /** The rules with how often they decided, and what they would decide about a hypothetical request. */
 import { type QuestionFault, questionOf, questionShape } from '../config/policy-cases.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import { explainRate, explainRule } from '../policy/explain.ts';
 import { located } from '../policy/located.ts';
 import { Denial } from '../policy/ruling.ts';
 import { isObject } from '../wire/values.ts';
-import { shownWho } from './message-facts.ts';
 import { principalFor } from './people.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
@@ -62,7 +62,7 @@ export function tryDecision(ports: ConsolePorts, body: unknown, operator: Operat
     why: whyOf(isDenied, rules, config.policy === undefined),
     wouldDeny,
     wouldAllow,
-    who: shownWho(principal),
+    who: shownPrincipal(principal),
     endpoint: question.endpoint,
     backend: question.backend || undefined,
   };

@@ -1,11 +1,11 @@
 /** What the console needs from the gateway, and who uses it. */
 import type { Lists } from '../catalog/lists.ts';
 import type { ConsoleRight } from '../config/console.ts';
-import type { Gateway } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import type { BackendAccount } from '../oauth/client/accounts.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { McpGateway } from '../pipeline/gateway.ts';
 import type { CurrentGeneration } from '../pipeline/generation.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
@@ -13,7 +13,7 @@ import type { ConsoleRecorder } from './recorder.ts';
 
 export interface ConsolePorts {
   readonly currentGeneration: CurrentGeneration;
-  readonly gateway: Pick<Gateway, 'authenticate' | 'receive'>;
+  readonly gateway: Pick<McpGateway, 'authenticate' | 'receive' | 'revokeStreams'>;
   readonly sessions: Sessions;
   readonly lists: Lists;
   readonly upstreams: UpstreamPool;
@@ -35,6 +35,8 @@ export interface Operator {
   /** What is presented at an endpoint when the operator tries a call. Absent: calls cannot be tried. */
   readonly credentials: Credentials | undefined;
   readonly rights: ReadonlySet<ConsoleRight>;
+  /** The client address. Absent over the control socket. */
+  readonly address?: string | undefined;
 }
 
 /** The request cannot be answered: with an HTTP status, a reason that programs match on, and a text for people. */

@@ -9,7 +9,7 @@ import type { ListedEntry } from '../catalog/view.ts';
 import { failures, isAboutCredentials, type Reason } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
-import { localPrincipal, type Principal } from '../identity/principal.ts';
+import { localPrincipal, type Principal, shownPrincipal } from '../identity/principal.ts';
 import { explanationOf } from '../observe/cause.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import { about } from '../wire/about.ts';
@@ -17,7 +17,6 @@ import { readCapabilities } from '../wire/capabilities.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { isObject, valueAt } from '../wire/values.ts';
-import { shownWho } from './message-facts.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
 const row = methodRow('tools/list') as MethodRow;
@@ -63,7 +62,7 @@ export async function tools(
   return {
     now: ports.timeOfDay(),
     endpoint: path,
-    who: shownWho(principal),
+    who: shownPrincipal(principal),
     isOwn,
     admitted: generation.authenticator.admits(path, principal),
     tools: places.map((place) => toolFacts(generation, to, place)),

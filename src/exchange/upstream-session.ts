@@ -115,6 +115,8 @@ export interface Backend {
   readonly behind?: readonly GatewayRoute[];
   /** The shared upstream session of a modern backend, while its discovery is fresh and no failure casts doubt on it. */
   readonly modern: UpstreamSession | undefined;
+  /** When its last probe ended, by the clock of the gateway. Absent where each principal has its own. */
+  readonly checkedAt?: number | undefined;
   /** The phase of its circuit breaker. Absent where each principal has its own. */
   readonly circuit?: HealthPhase | undefined;
   /** Processes that run or are being started. Absent where it has none. */

@@ -40,9 +40,10 @@ export interface Principal {
   readonly expiresAt?: number;
 }
 
-/** How the log names a principal. */
-export function shownPrincipal({ kind, subject, keyName }: Pick<Principal, 'kind' | 'subject' | 'keyName'>): string {
-  return subject ?? keyName ?? kind;
+/** How the log and the console name a principal: as rules do (`who.principals`). */
+export function shownPrincipal({ kind, keyName, subject, clientId }: Principal): string {
+  if (kind === 'key') return `key:${keyName}`;
+  return subject ?? (clientId === undefined ? kind : `client:${clientId}`);
 }
 
 const noClaims: Claims = Object.freeze({});

@@ -34,6 +34,13 @@ export interface AuditRecord extends RecordedParts {
   readonly arguments?: unknown;
 }
 
+/** 48 bits tell sessions apart, and do not help to guess the rest. */
+const SESSION_TAG_CHARACTERS = 8;
+
+export function sessionTag(id: string): string {
+  return id.slice(-SESSION_TAG_CHARACTERS);
+}
+
 /** Where a request came from. Members are read when the record is written. */
 export interface AuditedSender {
   /** Absent where traces are not configured. */

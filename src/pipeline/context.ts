@@ -11,7 +11,7 @@ import type { CallOrigin, MessageEnding, MessageObserver } from '../exchange/obs
 import type { Reply } from '../exchange/outlet.ts';
 import type { Trace } from '../exchange/trace.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
-import type { AuditedSender } from '../observe/audit.ts';
+import { type AuditedSender, sessionTag } from '../observe/audit.ts';
 import { clientName } from '../observe/client-names.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
@@ -23,9 +23,6 @@ import type { ConnectionState } from './connection-state.ts';
 import type { Generation } from './generation.ts';
 import type { Listen } from './modern-listens.ts';
 import type { SharedServices } from './services.ts';
-
-/** 48 bits tell sessions apart, and do not help to guess the rest. */
-const SESSION_TAG_CHARACTERS = 8;
 
 /** A message as its transport brings it. */
 export interface ArrivedMessage {
@@ -141,7 +138,7 @@ export class RequestContext implements ExchangeObserver, CallOrigin, AuditedSend
   }
 
   get sessionTag(): string | undefined {
-    return this.session?.id.slice(-SESSION_TAG_CHARACTERS);
+    return this.session && sessionTag(this.session.id);
   }
 
   get traceparent(): string | undefined {

@@ -177,6 +177,11 @@ export class McpGateway implements Gateway {
     upstreams.close();
   }
 
+  /** Ends all streams of these principals that are not part of a session. Returns how many there were. */
+  revokeStreams(isMeant: (principal: Principal) => boolean, failure: Failure): number {
+    return this.#pipeline.modern.revoke(isMeant, failure) + this.#connections.revoke(isMeant);
+  }
+
   /** Applies a new config to all sessions, connections and streams: each continues under it, or ends. */
   renew(renewal: ConfigChange): void {
     const { listChanges, sessions, credentialExpiry } = this.#shared;

@@ -25,29 +25,28 @@ export async function discoverAll(
   endpoint: Endpoint,
   principal: Principal,
 ): Promise<Discovery> {
-  const { backends } = currentGeneration.now;
+  const { backends, consenting } = currentGeneration.now;
   const all = endpoint.backends.flatMap((name) => backends.of(name, principal) ?? []);
   const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
   if (unknown.length > 0) {
     const probes = Promise.allSettled(unknown.map((backend) => backend.discover()));
     await within(clock, limits.discoverWaitMs, probes, () => undefined);
   }
-  return mergeDiscoveries(
-    all.map((backend) => ({
-      backend: backend.name,
-      discovery: backend.lastDiscovery,
-      consentUrl: consentUrl(backend, backends.get(backend.name) !== backend),
-    })),
-    about,
-  );
+  const parts = all.map(async (backend) => ({
+    backend: backend.name,
+    discovery: backend.lastDiscovery,
+    // A state that all principals share waits for no particular person.
+    consentUrl:
+      backends.get(backend.name) === backend
+        ? undefined
+        : (refusedFor(backend) ?? (await consenting?.pendingPage(backend.name, principal))),
+  }));
+  return mergeDiscoveries(await Promise.all(parts), about);
 }
 
-/**
- * Where the principal has to consent before the backend can be used. A state that all principals share waits for no
- * particular person.
- */
-function consentUrl({ state }: Backend, isOwn: boolean): string | undefined {
-  if (!isOwn || state.state !== 'refused' || state.failure.reason !== 'consent_needed') return undefined;
+/** Where the principal has to consent before the backend can be discovered. */
+function refusedFor({ state }: Backend): string | undefined {
+  if (state.state !== 'refused' || state.failure.reason !== 'consent_needed') return undefined;
   const url = state.failure.data?.url;
   return typeof url === 'string' ? url : undefined;
 }

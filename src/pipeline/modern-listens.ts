@@ -1,6 +1,7 @@
 /** Open `subscriptions/listen` requests of modern clients: their number is limited, and they outlive their config. */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { callStateless, ModernReader } from '../catalog/readers.ts';
+import type { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -86,6 +87,13 @@ export class ModernListens {
   /** A clean end for every open subscription. */
   endAll(): void {
     for (const [exchange, { connection }] of [...this.#open]) exchange.endSubscription(connection !== undefined);
+  }
+
+  /** Ends the subscriptions of these principals. Returns how many there were. */
+  revoke(isMeant: (principal: Principal) => boolean, failure: Failure): number {
+    const meant = [...this.#open].filter(([, { principal }]) => isMeant(principal));
+    for (const [exchange] of meant) exchange.abort(failure);
+    return meant.length;
   }
 
   /**

@@ -1,6 +1,8 @@
 /** What a modern client can send. Nothing is kept between two messages, except pending calls. */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
+import type { Discovery } from '../exchange/upstream-session.ts';
+import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import { admitModern } from './admit.ts';
@@ -10,6 +12,7 @@ import type { RequestContext } from './context.ts';
 import { discoverResult } from './handshake.ts';
 import { discoverAll } from './merged.ts';
 import { ModernListens } from './modern-listens.ts';
+import { withConsentPage } from './pending-consent.ts';
 import type { Pipeline } from './pipeline.ts';
 
 export class ModernFront {
@@ -46,6 +49,10 @@ export class ModernFront {
     this.#listens.endAll();
   }
 
+  revoke(isMeant: (principal: Principal) => boolean, failure: Failure): number {
+    return this.#listens.revoke(isMeant, failure);
+  }
+
   renewed(change: ConfigChange): void {
     this.#listens.renewed(change);
   }
@@ -53,13 +60,13 @@ export class ModernFront {
   async #discover(context: RequestContext): Promise<void> {
     const { endpoint, principal, authorizer, row, request, reply, client } = context;
     const { shared } = this.#pipeline;
-    const { upstreams, work } = shared;
+    const { work } = shared;
     const authorization = authorizeForAll(context, row, client.revision, request);
     work.begin();
     const all = () => discoverAll(shared, endpoint, principal);
     const finding = isMerged(endpoint)
       ? all()
-      : upstreams.discover(onlyBackend(endpoint), principal).catch((error: unknown) => {
+      : this.#discoverOnly(onlyBackend(endpoint), principal).catch((error: unknown) => {
           // What the backend offers is known only after consent. A client that gets an error here could not be asked
           // for consent.
           if (error instanceof Failure && error.reason === 'consent_needed') return all();
@@ -76,5 +83,10 @@ export class ModernFront {
       work.end();
       authorization.over?.({ outcome });
     }
+  }
+
+  async #discoverOnly(backend: string, principal: Principal): Promise<Discovery> {
+    const { shared } = this.#pipeline;
+    return withConsentPage(shared, backend, principal, await shared.upstreams.discover(backend, principal));
   }
 }

@@ -67,6 +67,18 @@ export class PersistentConnections {
     for (const { session } of [...this.#open.keys()]) session?.end(failure);
   }
 
+  /**
+   * Ends the HTTP+SSE connections of these principals that have no session; the others end with their sessions. Returns
+   * how many there were.
+   */
+  revoke(isMeant: (principal: Principal) => boolean): number {
+    const meant = [...this.#open].filter(
+      ([{ via, session }, { principal }]) => via === 'sse' && session === undefined && isMeant(principal),
+    );
+    for (const [{ connection }] of meant) connection.end();
+    return meant.length;
+  }
+
   /** Sessions over stdio, whose client cannot reconnect. */
   get bound(): readonly Session[] {
     return [...this.#open.keys()].flatMap(({ via, session }) => (via === 'stdio' && session ? [session] : []));

@@ -23,6 +23,7 @@ import type { ConfigChange } from './config-change.ts';
 import { sessionFilter } from './interceptors/response-filter.ts';
 import { rememberLevel } from './legacy-emulation.ts';
 import { discoverAll } from './merged.ts';
+import { withConsentPage } from './pending-consent.ts';
 import type { SharedServices } from './services.ts';
 import { SessionLinks } from './session-links.ts';
 
@@ -75,8 +76,10 @@ export class SessionUpstreams {
       const known = await this.#shared.upstreams.discover(backend, session.principal, 'legacy');
       const lists = this.#shared.upstreams.listsFor(session, backend);
       // The backend's process is started for the first call.
-      if (lists !== undefined) return lists.discoveryFor(session.client) ?? known;
-      return (await this.#upstream(session, backend, permit)).discovery;
+      const offered = lists
+        ? (lists.discoveryFor(session.client) ?? known)
+        : (await this.#upstream(session, backend, permit)).discovery;
+      return await withConsentPage(this.#shared, backend, session.principal, offered);
     } catch (error) {
       const failure = this.#shared.fault(error);
       const { limits, currentGeneration } = this.#shared;

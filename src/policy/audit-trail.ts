@@ -36,6 +36,12 @@ export interface EarlyRefusal
   readonly principal?: Principal | undefined;
 }
 
+/** What an operator did at the console. */
+export interface OperatorAct extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'name' | 'session'> {
+  readonly principal: Principal;
+  readonly action: 'revoke';
+}
+
 type RecordedSender = Pick<AuditRecord, 'address' | 'client' | 'session' | 'requestId'>;
 
 function from(sender: AuditedSender | undefined): RecordedSender {
@@ -93,6 +99,18 @@ export class AuditTrail implements DecisionTrail {
       ...refused,
       principal: principal === undefined ? unknownPrincipal : this.#principal(principal),
       outcome: 'denied',
+    });
+  }
+
+  /** Not reserved: an act that takes access away must not fail because the disk is full. */
+  acted({ principal, ...act }: OperatorAct): void {
+    this.#options.audit.write({
+      time: this.#written(this.#options.timeOfDay()),
+      decision: 'allow',
+      rules: [],
+      ...act,
+      principal: this.#principal(principal),
+      outcome: 'result',
     });
   }
 

@@ -12,7 +12,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, Unasked } from './audit-trail.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, OperatorAct, Unasked } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -128,6 +128,10 @@ export class Authorizer {
   /** Records what was refused before policy was asked: credentials, and names that no backend has. */
   recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
     this.#parts.records?.early({ ...refusal, generation: this.generation });
+  }
+
+  recordAct(act: Omit<OperatorAct, 'generation'>): void {
+    this.#parts.records?.acted({ ...act, generation: this.generation });
   }
 
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */

@@ -17,22 +17,10 @@ import { BackendSessions } from './backend-sessions.ts';
 import { BackendStatus } from './backend-status.ts';
 import { type HealthPhase, outOfService, replaced } from './health.ts';
 import { HealthMonitor } from './health-monitor.ts';
+import { KnownDiscovery, type ProbedWay } from './known-discovery.ts';
 import { LegacyHalf } from './legacy-half.ts';
 import type { LiveListProcesses } from './list-processes.ts';
-import { type Probed, probe, probeAgain, probeLegacyHalf, withLegacy } from './probe.ts';
-
-/** A discovery younger than this cannot be doubted, so a client that provokes errors cannot provoke probes. */
-const TRUST_MS = 5000;
-
-type ProbedWay = Pick<Probed, 'discovery' | 'way'>;
-
-interface Knowledge extends ProbedWay {
-  readonly promise: Promise<Discovery>;
-  at: number;
-  doubted: boolean;
-  /** The last discovery of a session that was found to be the same. */
-  confirmed?: Discovery;
-}
+import { probe, probeAgain, probeLegacyHalf } from './probe.ts';
 
 export class LiveBackend implements Backend {
   readonly name: string;
@@ -42,8 +30,9 @@ export class LiveBackend implements Backend {
   /** Collects what became of each attempt to reach the backend. */
   readonly health: HealthMonitor;
   readonly #half: LegacyHalf;
-  #known: Knowledge | undefined;
+  #known: KnownDiscovery | undefined;
   #probing: Promise<Discovery> | undefined;
+  #checkedAt: number | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: BackendOptions) {
@@ -81,6 +70,10 @@ export class LiveBackend implements Backend {
 
   get behind(): readonly GatewayRoute[] {
     return this.#options.behind?.told ?? [];
+  }
+
+  get checkedAt(): number | undefined {
+    return this.#checkedAt;
   }
 
   get circuit(): HealthPhase {
@@ -181,6 +174,7 @@ export class LiveBackend implements Backend {
     this.#probing = this.#paced(() => this.#probe()).finally(() => {
       stop();
       this.#probing = undefined;
+      this.#checkedAt = clock.now();
     });
     return this.#probing;
   }
@@ -249,17 +243,16 @@ export class LiveBackend implements Backend {
     const known = this.#known;
     const { modern } = this.#sessions;
     if (known === undefined || modern === undefined) return;
-    const discovery = withLegacy(known.discovery);
+    this.#known = known.andLegacy();
+    const { discovery } = this.#known;
     modern.discovery = discovery;
-    this.#known = { ...known, discovery, promise: Promise.resolve(discovery) };
     if (this.state.state === 'ready') this.#become({ state: 'ready', discovery });
   }
 
-  #fresh(now: number): Knowledge | undefined {
+  #fresh(now: number): KnownDiscovery | undefined {
     const known = this.#known;
-    if (known === undefined || known.doubted) return undefined;
-    if (this.health.phase !== 'closed' && this.health.isDown) return undefined;
-    return now - known.at < this.#options.limits.probeAgeMs ? known : undefined;
+    if (known === undefined || (this.health.phase !== 'closed' && this.health.isDown)) return undefined;
+    return known.isFresh(now, this.#options.limits.probeAgeMs) ? known : undefined;
   }
 
   /** The transport by which the backend was last reached. */
@@ -268,30 +261,17 @@ export class LiveBackend implements Backend {
   }
 
   #learn(discovery: Discovery, way: TransportWay): void {
-    const at = this.#options.clock.now();
-    this.#known = { discovery, promise: Promise.resolve(discovery), way, at, doubted: false };
+    this.#known = new KnownDiscovery({ discovery, way }, this.#options.clock.now());
     this.health.found();
     this.#become({ state: 'ready', discovery });
   }
 
-  /**
-   * A newly opened session reports the same facts as a probe. Where both agree, the discovery counts as fresh, which
-   * saves a probe (over stdio: a process).
-   */
   confirm(discovery: Discovery): void {
-    const known = this.#known;
-    if (known === undefined || known.doubted || known.discovery.eras.includes('modern')) return;
-    if (discovery !== known.confirmed) {
-      const same = { ...discovery, revision: known.discovery.revision };
-      if (JSON.stringify(same) !== JSON.stringify(known.discovery)) return;
-      known.confirmed = discovery;
-    }
-    known.at = this.#options.clock.now();
+    this.#known?.confirm(discovery, this.#options.clock.now());
   }
 
   doubt(): void {
-    const known = this.#known;
-    if (known !== undefined && this.#options.clock.now() - known.at >= TRUST_MS) known.doubted = true;
+    this.#known?.doubt(this.#options.clock.now());
   }
 
   #turned(down: Failure | undefined): void {

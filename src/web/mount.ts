@@ -20,11 +20,17 @@ export const FORM_BYTES = 8 * 1024;
 /** A form fits in one packet. A client that takes longer only holds a socket. */
 export const FORM_MS = 10_000;
 
-/** `broken` receives unexpected errors. Their messages may contain what the browser sent, so it must not log them. */
-export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted {
+export interface MountPorts {
+  /** As every per-address limit of the gateway counts it. */
+  clientAddress(req: IncomingMessage): string;
+  /** Receives unexpected errors. Their messages may contain what the browser sent, so it must not log them. */
+  broken(error: unknown): void;
+}
+
+export function mount(pages: PageSet, { clientAddress, broken }: MountPorts): Mounted {
   const answerTo = async (req: IncomingMessage, body: Uint8Array): Promise<PageResponse> => {
     try {
-      return await pages.answer(requestOf(req, body));
+      return await pages.answer(requestOf(req, body, clientAddress(req)));
     } catch (error) {
       broken(error);
       return fault;
@@ -47,7 +53,7 @@ export function mount(pages: PageSet, broken: (error: unknown) => void): Mounted
   };
 }
 
-function requestOf(req: IncomingMessage, body: Uint8Array): PageRequest {
+function requestOf(req: IncomingMessage, body: Uint8Array, clientAddress: string): PageRequest {
   // A request line may contain a whole URL (RFC 9112, 3.2.2); only the part after the host matters here.
   const target = (req.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '');
   const cut = target.indexOf('?');
@@ -62,6 +68,7 @@ function requestOf(req: IncomingMessage, body: Uint8Array): PageRequest {
     headers: Object.fromEntries(headers),
     body,
     remoteAddress: req.socket.remoteAddress,
+    clientAddress,
   };
 }
 

@@ -9,7 +9,10 @@ export interface PageRequest {
   /** Names are in lower case. Repeated headers are joined as in node:http. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
+  /** The peer of the connection, which may be a proxy. */
   readonly remoteAddress: string | undefined;
+  /** The client that a trusted proxy names, or else the peer: what per-address limits count and the log names. */
+  readonly clientAddress: string;
 }
 
 export interface PageResponse {

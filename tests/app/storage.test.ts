@@ -6,7 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AuthServerHost } from '../../src/app/auth-server-host.ts';
 import { Storage } from '../../src/app/storage.ts';
 import { type BackendOAuth, UpstreamOAuth } from '../../src/app/upstream-oauth.ts';
+import { ClientAddresses } from '../../src/downstream/callers.ts';
 import type { Authenticator } from '../../src/identity/authenticator.ts';
+import type { RefusalLog } from '../../src/observe/refusals.ts';
 import { Backends } from '../../src/upstream/backends.ts';
 import { configOf } from '../config/loading.ts';
 import { MemoryRecords } from '../kit/memory-records.ts';
@@ -34,8 +36,16 @@ test('a backend that demands consent is retried by the next call when the first 
   const { warn } = outside;
   const door = { tokenOf: () => undefined, keyOf: () => undefined } as unknown as Authenticator;
   const authority = {} as unknown as AuthServerHost;
-  const now = { authenticator: door, backends: new Backends([]), oauth: {} as BackendOAuth };
-  const connections = new UpstreamOAuth({ currentGeneration: { now }, authority, time: new TestTime(), warn });
+  const addresses = new ClientAddresses([]);
+  const now = { authenticator: door, addresses, backends: new Backends([]), oauth: {} as BackendOAuth };
+  const refusals = {} as unknown as RefusalLog;
+  const connections = new UpstreamOAuth({
+    currentGeneration: { now },
+    authority,
+    time: new TestTime(),
+    refusals,
+    warn,
+  });
   now.oauth = connections.of(config);
   let asked = 0;
   const url = async () => {

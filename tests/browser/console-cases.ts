@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { modern } from '../interaction/harness/eras.ts';
 import type { Proof } from '../requirements/proofs.ts';
 import { openPage } from './chromium.ts';
 import { type ConsoleGateway, startConsoleGateway } from './console-gateway.ts';
@@ -69,6 +70,15 @@ async function enter(context: BrowserContext, { link }: ConsoleGateway): Promise
 /** The tail holds this many. A browser with more would be slow, and its reader lost. */
 const ROWS = 200;
 
+/** The last one reverses the direction of the text that follows it. */
+const hostileNames = [
+  '<img src=x onerror="window.ran=1">',
+  '</script><script>window.ran=1</script>',
+  '" onmouseover="window.ran=1',
+  "javascript:window.ran=1//'",
+  '\u202e\u2066txet-desrever',
+];
+
 export const consoleCases: readonly ConsoleCase[] = [
   {
     title: 'every page of the console, on a desk and a phone, light and dark',
@@ -127,6 +137,47 @@ export const consoleCases: readonly ConsoleCase[] = [
       const { page: late } = await openPage(stranger);
       await late.goto(gateway.link);
       await late.getByText('The link was used already, or is too old').waitFor();
+      await gateway.stop();
+    },
+  },
+  {
+    title: 'names of clients and tools that are made to run as scripts',
+    verifies: ['gateway:console:pages'],
+    run: async (chromium) => {
+      const gateway = await startConsoleGateway({ console: { record: 'bodies' } });
+      for (const name of hostileNames) {
+        const meta = { 'io.modelcontextprotocol/clientInfo': { name, version: name } };
+        const { headers, body } = modern({ method: 'tools/call', params: { name, arguments: { name } }, meta });
+        await fetch(`${gateway.origin}/servers/demo/mcp`, {
+          method: 'POST',
+          headers: {
+            ...headers,
+            'mcp-name': `=?base64?${Buffer.from(name).toString('base64')}?=`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
+          body: JSON.stringify(body),
+        });
+      }
+      const context = await chromium.newContext();
+      const first = await enter(context, gateway);
+      await first.close();
+      const { page, complaints } = await openPage(context);
+      for (const { name, heading } of pages) {
+        await page.goto(`${gateway.origin}/console#/${name}`);
+        await page.getByRole('heading', { name: heading, exact: true, level: 2 }).waitFor();
+      }
+      await page.goto(`${gateway.origin}/console#/calls`);
+      const rows = page.locator('tbody a');
+      await rows.first().waitFor();
+      const shown = await page.locator('tbody').innerText();
+      assert.ok(shown.includes('onerror'), `the names are shown as text: ${shown}`);
+      await rows.first().click();
+      await page.getByRole('heading', { name: 'Time', exact: true }).waitFor();
+      assert.equal(await page.evaluate('window.ran'), undefined);
+      assert.equal(await page.locator('img').count(), 0);
+      // A policy that stopped a script would complain: nothing may even try.
+      assert.deepEqual(complaints, []);
       await gateway.stop();
     },
   },

@@ -23,7 +23,7 @@ async function serving(answer: PageSet['answer'] = async () => shown(200, page({
         return answer(made);
       },
     },
-    (error) => broken.push(error),
+    { clientAddress: () => '192.0.2.1', broken: (error) => broken.push(error) },
   );
   const server = createServer((req, res) => pages.handle(req, res));
   server.listen(0, '127.0.0.1');
@@ -45,7 +45,12 @@ describe('pages on node:http', () => {
       body: new URLSearchParams({ b: 'ü' }),
       headers: { Cookie: 'c=d' },
     });
-    expect(asked[0]).toMatchObject({ method: 'POST', path: '/p', remoteAddress: '127.0.0.1' });
+    expect(asked[0]).toMatchObject({
+      method: 'POST',
+      path: '/p',
+      remoteAddress: '127.0.0.1',
+      clientAddress: '192.0.2.1',
+    });
     expect(asked[0]?.query.getAll('a')).toEqual(['1', '2']);
     expect(asked[0]?.headers.cookie).toBe('c=d');
     expect(Buffer.from(asked[0]?.body ?? []).toString()).toBe('b=%C3%BC');

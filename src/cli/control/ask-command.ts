@@ -8,14 +8,17 @@ export interface AskCommand {
   readonly ask: Ask;
   readonly say: (text: string) => void;
   readonly isJson: boolean;
+  /** Over the control socket, as the user who runs the gateway. */
+  readonly isLocal: boolean;
 }
 
 type AnswerFacts = Readonly<Record<string, unknown>>;
 
 /** Each returns the exit code. */
-export async function showStatus({ ask, say, isJson }: AskCommand): Promise<number> {
+export async function showStatus({ ask, say, isJson, isLocal }: AskCommand): Promise<number> {
   const facts = await ask({ path: '/overview' });
-  if (isJson) return asJson(say, facts);
+  const { url } = isLocal ? await ask({ path: '/link', body: {} }) : {};
+  if (isJson) return asJson(say, { ...facts, ...(url !== undefined && { console: url }) });
   const gateway = isObject(facts.gateway) ? facts.gateway : {};
   const ran = duration(Number(facts.now) - Number(gateway.startedAt));
   say(`Bascule ${text(gateway.version)}, running for ${ran}, config ${text(gateway.source)}`);
@@ -27,6 +30,7 @@ export async function showStatus({ ask, say, isJson }: AskCommand): Promise<numb
     say(`  ${text(backend.name)}  ${stateOf(backend)}`);
     if (backend.cure !== undefined) say(`      ${text(backend.cure)}`);
   }
+  if (url !== undefined) say(`console  ${text(url)}`);
   return 0;
 }
 

@@ -41,7 +41,8 @@ async function asked(flags: AskFlags, run: (command: AskCommand) => Promise<numb
   const { ControlError } = await import('../control/socket-path.ts');
   try {
     const ask = await askerFor(flags, () => configAt(flags.config), output.remark);
-    if (ask !== undefined) process.exitCode = await run({ ask, say: output.say, isJson: flags.json === true });
+    const isLocal = flags.url === undefined;
+    if (ask !== undefined) process.exitCode = await run({ ask, say: output.say, isJson: flags.json === true, isLocal });
   } catch (error) {
     if (!(error instanceof ControlError)) throw error;
     output.remark(error.message);

@@ -1,16 +1,8 @@
 /** Lines over the last hour, as SVG of our own: a few hundred bytes, and no library. */
 import { html } from 'htm/preact';
+import { areaOf, HEIGHT, type Line, lineOf, WIDTH } from './chart-lines.ts';
 import type { Point } from './facts.ts';
 import { clock } from './format.ts';
-
-const WIDTH = 320;
-const HEIGHT = 72;
-
-export interface Line {
-  readonly name: string;
-  readonly tone: 'accent' | 'soft' | 'bad';
-  readonly of: (point: Point) => number | undefined;
-}
 
 export function Chart({
   title,
@@ -36,24 +28,13 @@ export function Chart({
       <path class="grid" d="M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}" />
       ${lines.map(
         ({ tone, of }, index) => html`<g class=${tone}>
-        ${index === 0 && html`<path class="area" d=${`${pathOf(points, of, most)}V${HEIGHT}H0Z`} />`}
-        <path class="line" d=${pathOf(points, of, most)} />
+        ${index === 0 && html`<path class="area" d=${areaOf(points, of, most)} />`}
+        <path class="line" d=${lineOf(points, of, most)} />
       </g>`,
       )}
     </svg>
     <div class="axis"><span>${points[0] ? clock(points[0].at).slice(0, 5) : ''}</span><span>top ${unit(most)}</span><span>now</span></div>
   </figure>`;
-}
-
-/** Minutes without a call are at the bottom: nothing happened then. */
-function pathOf(points: readonly Point[], of: Line['of'], most: number): string {
-  const step = WIDTH / Math.max(1, points.length - 1);
-  return points
-    .map((point, at) => {
-      const y = HEIGHT - ((of(point) ?? 0) / most) * (HEIGHT - 4) - 1;
-      return `${at === 0 ? 'M' : 'L'}${(at * step).toFixed(1)} ${y.toFixed(1)}`;
-    })
-    .join('');
 }
 
 /** 1, 2 or 5 times a power of ten. */

@@ -64,8 +64,9 @@ export interface Overview {
 
 export interface Point {
   readonly at: number;
-  readonly calls: number;
-  readonly errors: number;
+  /** Absent in minutes before the gateway ran. */
+  readonly calls?: number;
+  readonly errors?: number;
   readonly p50?: number;
   readonly p95?: number;
 }

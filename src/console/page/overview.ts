@@ -57,14 +57,14 @@ function Charts({ points }: { readonly points: readonly Point[] }) {
   if (points.length === 0) return html`<p class="empty">Nothing came here yet.</p>`;
   return html`<div class="charts">
     <${Chart} title="Rate" points=${points} unit=${rate} lines=${[
-      { name: 'calls', tone: 'accent', of: ({ calls }: Point) => calls / 60 },
+      { name: 'calls', tone: 'accent', of: ({ calls }: Point) => calls && calls / 60 },
     ]} />
     <${Chart} title="Latency" points=${points} unit=${milliseconds} lines=${[
       { name: 'p95', tone: 'accent', of: ({ p95 }: Point) => p95 },
       { name: 'p50', tone: 'soft', of: ({ p50 }: Point) => p50 },
     ]} />
     <${Chart} title="Errors" points=${points} unit=${(share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`} lines=${[
-      { name: 'failed', tone: 'bad', of: ({ calls, errors }: Point) => (calls === 0 ? 0 : errors / calls) },
+      { name: 'failed', tone: 'bad', of: ({ calls, errors = 0 }: Point) => calls && errors / calls },
     ]} />
   </div>`;
 }

@@ -18,7 +18,7 @@ export function PeoplePage({ me }: { readonly me: Me }) {
     again();
   };
   const endAll = ({ id, who, sessions: open }: PersonFacts) =>
-    end({ person: id }, `End all ${open} sessions of ${who}?`);
+    end({ person: id }, `End all ${open} sessions of ${who}, and their open streams?`);
   if (value === undefined) return html`<${Trouble} error=${error} />`;
   const { now, people, sessions } = value;
   return html`<${Trouble} error=${failed ?? error} />
@@ -46,8 +46,7 @@ export function PeoplePage({ me }: { readonly me: Me }) {
             <button type="button" class="small quiet" aria-label=${`Accounts of ${person.who}`} onClick=${() => choose(person)}>Accounts</button>
             ${
               mayRevoke &&
-              person.sessions > 0 &&
-              html`<button type="button" class="small quiet" aria-label=${`End all sessions of ${person.who}`}
+              html`<button type="button" class="small quiet" aria-label=${`End all sessions and streams of ${person.who}`}
                 onClick=${() => endAll(person)}>End sessions</button>`
             }
           </div>`,

@@ -9,7 +9,7 @@ import { type MachineGrant, machineGrants } from './grants.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import { checkCodeGrant } from './server-metadata.ts';
-import { type BackendAuthSettings, connectPath, isDerived } from './settings.ts';
+import { type BackendAuthSettings, consentPageUrl, isDerived } from './settings.ts';
 import { GrantRefused } from './token-endpoint.ts';
 import { type StoredTokens, tokensOf } from './tokens.ts';
 
@@ -51,8 +51,8 @@ async function consentNeeded(wanted: TokenDemand, ports: AccountPorts): Promise<
     () => book.open(request),
     () => book.begin(request),
   );
-  const link = `${new URL(ports.publicUrl).origin}${connectPath}${flow.id}`;
-  return new Failure('consent_needed', { data: { backend: backend.name, url: link, elicitationId: flow.id } });
+  const url = consentPageUrl(ports.publicUrl, flow.id);
+  return new Failure('consent_needed', { data: { backend: backend.name, url, elicitationId: flow.id } });
 }
 
 async function byMachine(wanted: TokenDemand, ports: AccountPorts, grant: MachineGrant): Promise<StoredTokens> {

@@ -12,7 +12,7 @@ import { GuardedFetch } from './guarded-fetch.ts';
 import { credentialLimits } from './limits.ts';
 import type { CredentialPorts } from './ports.ts';
 import { Registrations } from './registration.ts';
-import { type CredentialSettings, isDerived } from './settings.ts';
+import { type CredentialSettings, consentPageUrl, isDerived } from './settings.ts';
 import { SingleFlight } from './single-flight.ts';
 import { tokenShelf } from './tokens.ts';
 
@@ -25,6 +25,8 @@ export interface OAuthCredentials {
   readonly consents: ConsentService;
   /** What the principal has at each backend for which people consent. Never rejects. */
   accountsOf(principal: Principal): Promise<readonly BackendAccount[]>;
+  /** Where the principal consents, if the backend has asked for that and not got it. Never rejects. */
+  pendingPage(backend: string, principal: Principal): Promise<string | undefined>;
   /** Deletes the principal's tokens and our stored registration, so that the next connection registers again. */
   forget(backend: string, principal: Principal): Promise<void>;
   close(): void;
@@ -63,6 +65,10 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
     bus.subscribe(consented, (key) => accounts.get(key)?.consented()),
   ];
 
+  const books = { shelf, book, now: () => time.now() };
+  const stateAt = (backend: OAuthBackend, principal: Principal) =>
+    accountAt(backend, accountKey(backend, { principal, subjectToken: undefined }), principal, books);
+
   return {
     credentialProviderFor(name, principal, subjectToken) {
       const backend = backends.get(name);
@@ -82,14 +88,14 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
         return backend?.settings.url === url ? backend : undefined;
       },
     }),
-    accountsOf: (principal) => {
-      const books = { shelf, book, now: () => time.now() };
-      const consented = [...backends.values()].filter(({ settings }) => settings.auth.grant === 'authorization_code');
-      return Promise.all(
-        consented.map((backend) =>
-          accountAt(backend, accountKey(backend, { principal, subjectToken: undefined }), principal, books),
-        ),
-      );
+    accountsOf: (principal) =>
+      Promise.all([...backends.values()].filter(hasConsent).map((backend) => stateAt(backend, principal))),
+    pendingPage: async (name, principal) => {
+      const backend = backends.get(name);
+      // The person who runs the gateway consents to a shared account, for all.
+      if (backend === undefined || !hasConsent(backend) || backend.settings.auth.shared) return undefined;
+      const { pending } = await stateAt(backend, principal);
+      return pending && consentPageUrl(publicUrl, pending.id);
     },
     async forget(name, principal) {
       const backend = backends.get(name);
@@ -104,6 +110,10 @@ export function createCredentials(settings: CredentialSettings, outside: Credent
       for (const stop of listening) stop();
     },
   };
+}
+
+function hasConsent({ settings }: OAuthBackend): boolean {
+  return settings.auth.grant === 'authorization_code';
 }
 
 /**

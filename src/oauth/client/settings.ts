@@ -77,5 +77,10 @@ export const signedInPath = '/oauth/signed-in';
 export const accountsPath = '/connect';
 /** Followed by a consent's id. */
 export const connectPath = '/connect/';
+
+/** Where the person consents. */
+export function consentPageUrl(publicUrl: string, id: string): string {
+  return `${new URL(publicUrl).origin}${connectPath}${id}`;
+}
 /** Our client-ID metadata document. */
 export const clientDocumentPath = '/.well-known/oauth-client';

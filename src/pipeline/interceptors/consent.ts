@@ -9,14 +9,17 @@ import { olderAsk } from '../../bridge/revision-compat.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { CallRequest, CallSink } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
+import type { Principal } from '../../identity/principal.ts';
 import { missingFor } from '../../wire/capabilities.ts';
 import { notificationBytes, type Raw } from '../../wire/compose.ts';
 import type { Notification } from '../../wire/message.ts';
 import { skimMessage } from '../../wire/skim.ts';
 import { isObject } from '../../wire/values.ts';
 
-/** Waits for a person's consent. */
+/** The consents that people have still to give. */
 export interface ConsentWaiter {
+  /** The page of the open consent, while the principal has no account at the backend. Never rejects. */
+  pendingPage(backend: string, principal: Principal): Promise<string | undefined>;
   /** Never rejects. Resolves soon after the signal is aborted. */
   waitFor(id: string, ms: number, signal: AbortSignal): Promise<'done' | Failure>;
 }

@@ -53,7 +53,7 @@ export function childEnvironment(
   if (account !== undefined) {
     Object.assign(inherited, { HOME: account.home, LOGNAME: account.name, USER: account.name });
     // The gateway's directory may be inaccessible to that user.
-    delete inherited['TMPDIR'];
+    delete inherited.TMPDIR;
   }
   return { ...inherited, ...configured };
 }

@@ -54,7 +54,11 @@ export class Browser {
   }
 
   /** Sends the form of a page, with its hidden fields and these. */
-  submit(page: Visited, fields: Readonly<Record<string, string>>): Promise<Visited> {
+  submit(
+    page: Visited,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Visited> {
     const body = new URLSearchParams();
     for (const [, name = '', value = ''] of page.text.matchAll(
       /<input type="hidden" name="([^"]*)" value="([^"]*)"/g,
@@ -62,7 +66,7 @@ export class Browser {
       body.set(name, value);
     }
     for (const [name, value] of Object.entries(fields)) body.set(name, value);
-    return this.go(page.url, { method: 'POST', body, headers: { origin: 'null' } });
+    return this.go(page.url, { method: 'POST', body, headers: { origin: 'null', ...headers } });
   }
 
   /** Signs in where that is asked, agrees, and comes back with the address that the client gets. */

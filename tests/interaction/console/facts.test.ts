@@ -1,8 +1,9 @@
 /** What the gateway says of itself to its operator, over the API that commands and pages share. */
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { type Json, send } from '../harness/client.ts';
+import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
 import { act, ask, call, open } from './setup.ts';
 
 describe('the overview', () => {
@@ -105,6 +106,43 @@ describe('the tools', () => {
   });
 });
 
+describe('ages', () => {
+  it(
+    'a backend that is down shows since when, and when it was last probed',
+    verifies('gateway:console:overview'),
+    async () => {
+      const gateway = await open({ limits: { restartMinMs: 20, restartMaxMs: 20 } });
+      const away = async (): Promise<Json> =>
+        (await ask(gateway, '/overview')).backends.find(({ name }: Json) => name === 'away');
+      const first = await away();
+      expect(first).toMatchObject({ state: 'down', source: 'probe' });
+      const backend = gateway.assembled.backends.get('away');
+      const probed = backend?.checkedAt ?? 0;
+      await until(() => (backend?.checkedAt ?? 0) > probed + 1, 'it was probed again');
+      const later = await away();
+      expect(later.since).toBe(first.since);
+      expect(later.at).toBeGreaterThan(first.at);
+    },
+  );
+
+  it(
+    'minutes before the start are unknown, and minutes without a call are zero',
+    verifies('gateway:console:overview'),
+    async () => {
+      let now = Date.UTC(2026, 6, 28, 12, 0, 30);
+      const gateway = await startGateway({ backends: {}, console: {} }, { control: true, timeOfDay: () => now });
+      now += 2 * 60_000;
+      const { points } = await ask(gateway, '/history', { minutes: '5' });
+      const minute = (at: number) => Date.UTC(2026, 6, 28, 12, at);
+      expect(points).toEqual([
+        { at: minute(-2) },
+        { at: minute(-1) },
+        ...[0, 1, 2].map((at) => ({ at: minute(at), calls: 0, errors: 0 })),
+      ]);
+    },
+  );
+});
+
 describe('people and sessions', () => {
   it(
     'show clients and revisions, and a session can be ended',
@@ -124,7 +162,7 @@ describe('people and sessions', () => {
       expect(JSON.stringify([people, sessions])).not.toContain(client.session);
       expect(await act(gateway, '/sessions/revoke', { session: session.id })).toEqual({
         status: 200,
-        body: { ended: 1 },
+        body: { ended: 1, streams: 0 },
       });
       expect(gateway.log.map(({ text }) => text)).toContain('an operator has ended a session');
       expect((await client.post({ jsonrpc: '2.0', id: 3, method: 'tools/list' })).status).toBe(404);

@@ -1,6 +1,7 @@
 /** The console over HTTP: who gets in and how, what a person without the right sees, and what no answer has. */
 import { describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../../../src/console/api.ts';
+import { RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Answer, type Headers, type Json, send, until } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';
@@ -219,6 +220,17 @@ describe('sign-in', () => {
     },
   );
 
+  it('counts wrong keys by the client that a trusted proxy names', verifies('gateway:console:sign-in'), async () => {
+    const { gateway, keys } = await open({ listen: { trustedProxies: ['127.0.0.1'] } });
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    for (let tries = 0; tries < 10; tries++) await signIn(gateway, 'bsk_wrong', from('192.0.2.1'));
+    expect((await signIn(gateway, keys.ada, from('192.0.2.1'))).status).toBe(429);
+    expect((await signIn(gateway, keys.ada, from('192.0.2.2'))).status).toBe(303);
+    await ask(gateway, '/me', { ...bearer('bsk_wrong'), ...from('192.0.2.3') });
+    const refusals = gateway.log.filter(({ text }) => text.startsWith('request refused'));
+    expect(refusals.map(({ facts }) => facts.address)).toEqual(['192.0.2.1', '192.0.2.3']);
+  });
+
   it('without identity a link works once, and only from here', verifies('gateway:console:sign-in'), async () => {
     const gateway = await startGateway({ backends: {}, console: {} });
     const link = gateway.assembled.operating?.link() ?? '';
@@ -288,6 +300,17 @@ describe('an address of its own', () => {
     expect((await ask(gateway, '/me', bearer(keys.ada))).status).toBe(404);
     expect((await send(link.replace('/console', '/mcp'), { method: 'GET' })).status).toBe(404);
     const rebound = await send(link, { method: 'GET', headers: { host: 'evil.example' } });
-    expect(rebound.status).toBe(404);
+    expect(rebound).toMatchObject({ status: 403, body: 'Host not allowed\n' });
+    expect(gateway.log.filter(({ facts }) => facts.reason === 'host_not_allowed')).toHaveLength(1);
+  });
+
+  it('refuses a repeated or missing `Host`', verifies('gateway:console:sign-in'), async () => {
+    const { gateway } = await open({ console: { who: { keys: ['ada'] }, listen: { port: 0 } } });
+    const { host, port } = new URL(gateway.assembled.operating?.link() ?? '');
+    for (const hosts of [[host, host], [host, 'evil.example'], []]) {
+      const client = new RawClient(Number(port));
+      client.send(`GET /console HTTP/1.1\r\n${hosts.map((name) => `Host: ${name}\r\n`).join('')}\r\n`);
+      expect(await client.until('\r\n')).toContain('HTTP/1.1 400 ');
+    }
   });
 });

@@ -28,6 +28,8 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
   readonly inner: Inner;
   /** Scopes that a request needs besides a token, by the message's text. */
   needs: (text: string) => readonly string[] = () => [];
+  /** Whether a request needs no token, by the message's text. */
+  isOpenTo: (text: string) => boolean = () => false;
   /** Every `Authorization` header that arrived, accepted or not. */
   readonly presented: (string | undefined)[] = [];
   refusals = 0;
@@ -107,7 +109,8 @@ export class GuardedBackend<Inner extends { readonly url: string } = ScriptedBac
     const token = tokenIn(authorization);
     const granted = this.ended.has(token) ? undefined : this.issuer.accessTokens.get(token);
     const needed = this.needs(body.toString());
-    if (granted === undefined) this.#refuse(response, 401, needed);
+    if (this.isOpenTo(body.toString())) this.#pass(request, body, response);
+    else if (granted === undefined) this.#refuse(response, 401, needed);
     else if (needed.some((scope) => !granted.includes(scope))) this.#refuse(response, 403, needed);
     else this.#pass(request, body, response);
   }

@@ -1,6 +1,7 @@
 /** What metrics say about traffic, and that clients cannot make them grow. */
 import { describe, expect, it } from 'vitest';
 import { MOST_NAMES } from '../../../src/observe/metrics/label-names.ts';
+import { RawClient } from '../../downstream/harness.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { behindLegacy, behindModern, call, request, text } from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';
@@ -178,6 +179,27 @@ describe('the listener for metrics', () => {
         await fetch(`${served.origin}/metrics`),
       ];
       expect(others.map(({ status }) => status)).toEqual([404, 404, 405, 404]);
+    },
+  );
+
+  it(
+    'refuses other hosts, as under DNS rebinding, and a repeated Host',
+    verifies('gateway:observe:listener'),
+    async () => {
+      const config = { backends: {}, listen: { allowedHosts: ['gate.example'] }, metrics: { listen: '127.0.0.1:0' } };
+      const served = await serve([], configFile(config));
+      const [, url = ''] = await served.program.says(/metrics are served at (\S+)/);
+      const statusFor = async (...hosts: string[]) => {
+        const client = new RawClient(Number(new URL(url).port));
+        client.send(`GET /metrics HTTP/1.1\r\n${hosts.map((name) => `Host: ${name}\r\n`).join('')}\r\n`);
+        return Number(/^HTTP\/1\.1 (\d+)/.exec(await client.until('\r\n'))?.[1]);
+      };
+      expect(await statusFor(new URL(url).host)).toBe(200);
+      expect(await statusFor('localhost')).toBe(200);
+      expect(await statusFor('gate.example')).toBe(200);
+      expect(await statusFor('evil.example')).toBe(403);
+      expect(await statusFor('localhost', 'localhost')).toBe(400);
+      expect(await statusFor()).toBe(400);
     },
   );
 

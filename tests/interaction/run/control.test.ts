@@ -136,6 +136,38 @@ describe('a command', verifies('gateway:control:commands'), () => {
     expect(facts.backends).toMatchObject([{ name: 'b', state: 'ready', eras: ['modern'] }]);
   });
 
+  it('shows where the console is, with a new link that works once', async () => {
+    const { served, ask } = await setting({ console: {} });
+    const { stdout } = await ask('status');
+    const link = /^console {2}(http:\S+)$/m.exec(stdout)?.[1] ?? '';
+    expect(link).toMatch(/\/console#enter=[\w-]{32}$/);
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetch(`${served.origin}/console${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { origin: served.origin, 'content-type': 'application/json', ...headers },
+      });
+    const token = link.split('#enter=')[1];
+    const entered = await post('/enter', { token });
+    expect(entered.status).toBe(200);
+    expect((await post('/enter', { token })).status).toBe(403);
+    const facts = JSON.parse((await ask('status', '--json')).stdout);
+    expect(facts.console).toMatch(/#enter=/);
+    expect(facts.console).not.toBe(link);
+    // Only the user who runs the gateway gets a link: the API over HTTP has none.
+    const cookie = String(entered.headers.get('set-cookie')).split(';', 1)[0] ?? '';
+    expect((await post('/api/link', {}, { cookie })).status).toBe(404);
+    const overview = await fetch(`${served.origin}/console/api/overview`, { headers: { cookie } });
+    expect(overview.status).toBe(200);
+    expect(await overview.text()).not.toContain('enter=');
+  });
+
+  it('shows no console where the config has none', async () => {
+    const { ask } = await setting();
+    expect((await ask('status')).stdout).not.toContain('console');
+    expect(JSON.parse((await ask('status', '--json')).stdout)).not.toHaveProperty('console');
+  });
+
   it('lists the tools that the local user sees', async () => {
     const { ask } = await setting();
     expect((await ask('tools')).stdout).toMatch(/^work {2}Works\.\ndrop {2}Drops it\.\n/);

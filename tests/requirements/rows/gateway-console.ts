@@ -32,7 +32,8 @@ export const gatewayConsole = {
   }),
   'gateway:console:revoke': held({
     spec: 'gateway',
-    behaviour: 'An operator with the right ends a session, or all sessions of a person; others get 403.',
+    behaviour:
+      'An operator with the right ends a session, or all sessions and streams of a person, and the act is audited; others get 403.',
   }),
   'gateway:console:try': held({
     spec: 'gateway',

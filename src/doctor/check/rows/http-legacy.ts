@@ -6,7 +6,6 @@ import type { Talk } from '../../talk.ts';
 import {
   broken,
   type CheckVerdict,
-  expectRefusal,
   expectResult,
   expectStatus,
   type HttpCheck,
@@ -18,7 +17,7 @@ import {
   withVersionHeader,
 } from '../check.ts';
 import type { Lab } from '../lab.ts';
-import { sendBatch } from './http.ts';
+import { refusesBatch, sendBatch } from './http.ts';
 
 const sessions = '2025-11-25/basic/transports#session-management';
 const sending = '2025-11-25/basic/transports#sending-messages-to-the-server';
@@ -147,10 +146,7 @@ export const legacyHttpChecks: readonly HttpCheck[] = [
     spec: '2025-06-18/changelog#major-changes',
     level: 'should',
     revisions: withVersionHeader,
-    run: async (talk) => {
-      const { reply, answered } = await sendBatch(talk);
-      return answered > 0 ? broken(reply, `${answered} requests of the batch are answered`) : expectRefusal(reply);
-    },
+    run: refusesBatch,
   },
   {
     id: 'hosting:http:batch',

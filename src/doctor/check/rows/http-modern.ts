@@ -17,7 +17,7 @@ import {
   notApplicable,
   unless,
 } from '../check.ts';
-import { sendBatch } from './http.ts';
+import { refusesBatch } from './http.ts';
 import { accepted } from './http-legacy.ts';
 
 const page = '2026-07-28/basic/transports/streamable-http';
@@ -133,10 +133,7 @@ export const modernHttpChecks: readonly HttpCheck[] = [
     spec: `${page}#sending-messages`,
     level: 'should',
     revisions: modern,
-    run: async (talk) => {
-      const { reply, answered } = await sendBatch(talk);
-      return answered > 0 ? broken(reply, `${answered} requests of the batch are answered`) : expectRefusal(reply);
-    },
+    run: refusesBatch,
   },
   {
     id: 'hosting:http:modern:no-session-id',

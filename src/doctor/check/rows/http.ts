@@ -7,6 +7,7 @@ import {
   type CheckVerdict,
   codes,
   expectError,
+  expectRefusal,
   expectStatus,
   type HttpCheck,
   held,
@@ -120,4 +121,10 @@ export async function sendBatch(talk: Talk): Promise<{ readonly reply: PeerReply
   // In a stream, the answers are events; the last one of them may be an array, too.
   const inStream = (reply.http?.body.match(/"result"/g) ?? []).length;
   return { reply, answered: Math.max(inArray, inStream) };
+}
+
+/** For revisions without batches. */
+export async function refusesBatch(talk: Talk): Promise<CheckVerdict> {
+  const { reply, answered } = await sendBatch(talk);
+  return answered > 0 ? broken(reply, `${answered} requests of the batch are answered`) : expectRefusal(reply);
 }

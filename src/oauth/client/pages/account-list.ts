@@ -2,6 +2,7 @@
  * `/connect`: the backends that want a person's own account, whether each is connected, and the link to consent. The
  * address says nothing about the person, who proves who they are as on every consent page.
  */
+import { Failure } from '../../../errors/failure.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import { Attempts } from '../../../web/attempts.ts';
 import { page } from '../../../web/frame.ts';
@@ -45,12 +46,13 @@ export class AccountListPages {
     const { people } = this.#ports;
     if (form === undefined || people.holder === undefined) return malformed;
     if (!this.#browsers.sentForm(request, accountsPath, form.get('token'))) return staleForm;
-    const address = request.remoteAddress ?? '';
-    const wait = this.#tries.waitFor(address);
+    const { clientAddress } = request;
+    const wait = this.#tries.waitFor(clientAddress);
     if (wait > 0) return tooManyTries(wait);
     const holder = people.holder(form.get('key')?.trim() ?? '');
     if (holder !== undefined) return this.#list(holder);
-    this.#tries.count(address);
+    this.#tries.count(clientAddress);
+    this.#ports.refused(new Failure('key_unknown'), clientAddress);
     return this.#ask(request, unknownKey);
   }
 

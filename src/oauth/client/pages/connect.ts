@@ -1,5 +1,5 @@
 /** The connect page and its form. */
-
+import { Failure } from '../../../errors/failure.ts';
 import { Attempts } from '../../../web/attempts.ts';
 import type { Html } from '../../../web/html.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../../web/request.ts';
@@ -104,6 +104,7 @@ export class ConnectPages {
     if (who === visit.consent.principal.key) return this.#depart(visit);
     this.#tries.count(visit.id);
     if (who !== undefined) return wrongPerson;
+    this.#ports.refused(new Failure('key_unknown'), visit.request.clientAddress);
     return this.#ask(visit, (form) => keyForm(form, unknownKey), { status: 403 });
   }
 

@@ -1,7 +1,7 @@
 /** Routes of the pages for a person's consent towards a backend. */
 
 import { CookieJar } from '../../../web/cookies.ts';
-import { type Mounted, mount, type PageSet } from '../../../web/mount.ts';
+import { type Mounted, type MountPorts, mount, type PageSet } from '../../../web/mount.ts';
 import type { PageRequest, PageResponse } from '../../../web/request.ts';
 import { accountsPath, callbackPath, connectPath, signedInPath } from '../settings.ts';
 import { AccountListPages } from './account-list.ts';
@@ -55,9 +55,12 @@ export function connectPages(ports: ConnectPorts): PageSet {
   };
 }
 
-export function mountConnectPages(ports: ConnectPorts): Mounted {
-  return mount(connectPages(ports), (error) => {
-    // Only the name: the message may contain what the browser sent.
-    ports.warn('a consent page failed', { error: error instanceof Error ? error.name : typeof error });
+export function mountConnectPages(ports: ConnectPorts, { clientAddress }: Pick<MountPorts, 'clientAddress'>): Mounted {
+  return mount(connectPages(ports), {
+    clientAddress,
+    broken: (error) => {
+      // Only the name: the message may contain what the browser sent.
+      ports.warn('a consent page failed', { error: error instanceof Error ? error.name : typeof error });
+    },
   });
 }

@@ -1,5 +1,6 @@
 /** What the pages need from the rest of the gateway. */
 
+import type { Failure } from '../../../errors/failure.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { Warn } from '../../../observe/ports.ts';
 import type { Seal } from '../../../store/ports.ts';
@@ -93,5 +94,7 @@ export interface ConnectPorts {
   readonly now: () => number;
   /** 32 unguessable bytes, as base64url. */
   readonly random: () => string;
+  /** Logs that a key was not accepted. */
+  refused(failure: Failure, address: string): void;
   readonly warn: Warn;
 }

@@ -52,15 +52,17 @@ describe.skipIf(!existsSync(executablePath))('in Chromium', () => {
     // As where people sign in at a third server, and have allowed it before: no page between the form and the way back.
     const federated = await serve(onwards(() => `${gate}/oauth/callback`));
     login = await serve(onwards(() => `${federated}/sign-in`));
-    pages = mountConnectPages({
+    const ports = {
       publicUrl: gate,
       consents,
       people: { accounts: async () => [] },
       seal: createSeal('test'),
       now: () => Date.now(),
       random: () => randomBytes(32).toString('base64url'),
+      refused: () => undefined,
       warn: () => undefined,
-    });
+    };
+    pages = mountConnectPages(ports, { clientAddress: () => '127.0.0.1' });
   });
 
   afterAll(async () => {

@@ -97,6 +97,7 @@ export function bench(ports: Partial<ConnectPorts> = {}): Bench {
     keyOf: (secret) => owners.get(secret),
     now: () => now,
     random: () => randomBytes(32).toString('base64url'),
+    refused: () => undefined,
     warn: (text, facts) => warnings.push({ text, facts }),
     ...ports,
   });
@@ -155,6 +156,7 @@ export class TestBrowser {
       headers: { host: this.#from.host, ...(cookie === '' ? {} : { cookie }), ...this.#from.headers, ...headers },
       body: Buffer.from(body),
       remoteAddress: this.#from.remoteAddress,
+      clientAddress: this.#from.remoteAddress,
     };
     const answer = await this.#pages.answer(request);
     for (const set of [answer.headers['set-cookie'] ?? []].flat()) this.#keep(set);
