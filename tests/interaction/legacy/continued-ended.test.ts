@@ -104,7 +104,7 @@ describe('an ended session stays ended', verifies('gateway:legacy:continued-boun
     const gateway = await gateways.start();
     const used = await gateways.connect();
     const { people } = await ask(gateway, '/people');
-    expect((await act(gateway, '/sessions/revoke', { person: people[0].id })).body).toEqual({ ended: 1 });
+    expect((await act(gateway, '/sessions/revoke', { person: people[0].id })).body).toEqual({ ended: 1, streams: 0 });
     await expectGone(used);
     await expectGone(gateways.again(client));
     await gateways.start();
