@@ -7,9 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpAnswer } from '../downstream/respond.ts';
 import { respondFailure } from '../downstream/respond.ts';
 import { Failure } from '../errors/failure.ts';
+import { ENVELOPE_HEADER } from './envelope.ts';
 
 /** RFC 9110, 7.6.1: these belong to one connection. */
-const ownHeaders = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']);
+const ownHeaders = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect'],
+  // One that a client has made up.
+  ENVELOPE_HEADER,
+]);
 /** Of a response: the body is written anew. */
 const writtenAnew = new Set([...ownHeaders, 'transfer-encoding', 'date']);
 
@@ -57,17 +62,27 @@ export class Forwarder {
     const { req } = res;
     return new Promise((resolve) => {
       const onward = request({ socketPath, agent: this.#agent, method: req.method, path: req.url, headers });
-      onward.on('error', resolve);
+      let isAnswered = false;
+      // A refusal may come before the whole body was sent, which fails then.
+      onward.on('error', (error) => {
+        if (!isAnswered) resolve(error);
+      });
       onward.on('response', (answer) => {
+        isAnswered = true;
         passBack(answer, res);
-        answer.on('end', () => resolve(undefined));
-        answer.on('error', resolve);
+        answer.on('error', () => undefined);
+        answer.on('close', () => resolve(answer.complete ? undefined : new Error('the response was cut off')));
       });
       // The owner learns that the client is gone as it would from the client itself.
       res.whenGone({ gone: () => onward.destroy() });
-      onward.on('close', () => resolve(undefined));
       if (body !== undefined) onward.end(body);
-      else onward.on('socket', (socket) => whenConnected(socket, () => req.pipe(onward)));
+      else
+        onward.on('socket', (socket) =>
+          whenConnected(socket, () => {
+            if (res.awaitsContinue) res.writeContinue();
+            req.pipe(onward);
+          }),
+        );
     });
   }
 }

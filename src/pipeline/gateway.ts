@@ -17,6 +17,7 @@ import { RpcFront } from '../jsonrpc/front.ts';
 import type { RpcObserver } from '../jsonrpc/ports.ts';
 import { StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
+import { memberOfPlain } from '../session/session-seal.ts';
 import { textMember } from '../wire/values.ts';
 import { checkVersionHeader, eraOf } from './admit.ts';
 import { type ConfigChange, forgetGone } from './config-change.ts';
@@ -105,7 +106,8 @@ export class McpGateway implements Gateway {
 
   memberOf({ endpoint, sender, header }: SessionRequest): string | undefined {
     const id = header('mcp-session-id');
-    return id === undefined ? undefined : this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
+    if (id === undefined || this.#shared.sessions.has(id)) return undefined;
+    return memberOfPlain(id) ?? this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
   }
 
   memberOfRetry({ endpoint, sender, message }: Parameters<Gateway['memberOfRetry']>[0]): string | undefined {

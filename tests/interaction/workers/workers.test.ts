@@ -60,6 +60,23 @@ describe('a legacy session is served by all workers', verifies('gateway:workers:
     expect(pids.size).toBe(WORKERS);
   });
 
+  it('also where its client said too much of itself to be sealed', async () => {
+    const backend = await legacyBackend(echo);
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const experimental = { facts: 'x'.repeat(3000) };
+    const client = await connectLegacy(served.url(), { capabilities: { experimental } });
+    for (let n = 0; n < 2 * WORKERS; n++)
+      expect((await client.post(call(n, { n }))).json()).toEqual(result(n, text(JSON.stringify({ n }))));
+  });
+
+  it('with bodies that are refused while they are sent', async () => {
+    const backend = await legacyBackend(echo);
+    const served = await started({ backends: { b: { url: backend.url } }, limits: { bodyBytes: 2048 } });
+    const client = await connectLegacy(served.url());
+    for (let n = 0; n < 2 * WORKERS; n++)
+      expect((await client.post(call(n, { much: 'y'.repeat(3_000) }))).status).toBe(413);
+  });
+
   it('with its stream, cancellation and DELETE', async () => {
     const held = new Held();
     const backend = await legacyBackend({ 'tools/call': held.take });
