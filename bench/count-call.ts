@@ -26,7 +26,7 @@ interface Counts {
  * One file and some functions look whether a call is observed or traced.
  */
 const most: Readonly<Record<Era, Counts>> = {
-  modern: { files: 51, functions: 236, bytes: 6_700 },
+  modern: { files: 52, functions: 236, bytes: 6_700 },
   legacy: { files: 58, functions: 239, bytes: 6_300 },
 };
 const WARM_UP = 3_000;
