@@ -46,7 +46,7 @@ export function PeoplePage({ me }: { readonly me: Me }) {
             <button type="button" class="small quiet" aria-label=${`Accounts of ${person.who}`} onClick=${() => choose(person)}>Accounts</button>
             ${
               mayRevoke &&
-              html`<button type="button" class="small quiet" aria-label=${`End all sessions and streams of ${person.who}`}
+              html`<button type="button" class="small quiet" aria-label=${`End sessions and streams of ${person.who}`}
                 onClick=${() => endAll(person)}>End sessions</button>`
             }
           </div>`,
