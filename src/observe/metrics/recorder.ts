@@ -18,7 +18,7 @@ import { metricFamilies } from './families.ts';
 import { ListedNames } from './listed-names.ts';
 import { nameIndex, Operations, UNNAMED } from './operations.ts';
 import { RpcRecorder } from './rpc-recorder.ts';
-import { Series } from './series.ts';
+import { Series, wholeMicroseconds } from './series.ts';
 
 const UNKNOWN = -1;
 
@@ -73,19 +73,20 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
     if (message.kind !== 'request' && message.kind !== 'notification') return;
     const records = this.#recordsOf(context);
     if (message.kind === 'request') this.open.add(records.open, -1);
-    const seconds = (this.#clock.now() - startedAt) / 1_000;
+    const ms = this.#clock.now() - startedAt;
+    const us = wholeMicroseconds(ms);
     const row: MethodRow | undefined = context.row ?? methodRow(message.method);
     if (row?.longLived === true && ending.failure === undefined) {
-      this.listenDuration.observe(records.listens, seconds);
+      this.listenDuration.observe(records.listens, us);
       return;
     }
     const { bytes, params } = context.target?.message ?? message;
     const name = row?.name === 'name' ? nameIndex(this.names, row, bytes, member(params, 'name')) : UNNAMED;
     const revision: Revision | undefined = (session?.client ?? context.client)?.revision;
     const series = records.operations.of(row, name, endingOf(ending, context), revision);
-    this.serverOperation.observe(series, seconds);
+    this.serverOperation.observe(series, us);
     if (context.upstreamCalls > 0 && ending.outcome !== 'cancelled')
-      this.overhead.observe(records.overhead, Math.max(0, seconds - context.upstreamMs / 1_000));
+      this.overhead.observe(records.overhead, wholeMicroseconds(Math.max(0, ms - context.upstreamMs)));
   }
 
   calls({ name: backend, kind }: BackendConfig): CallObserver {
@@ -112,7 +113,7 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
 
   sessionEnded({ openedAt, client }: Session, via: SessionTransport): void {
     const series = this.serverSession.of(client.revision, via === 'stdio' ? 'pipe' : 'tcp');
-    this.serverSession.observe(series, (this.#clock.now() - openedAt) / 1_000);
+    this.serverSession.observe(series, wholeMicroseconds(this.#clock.now() - openedAt));
   }
 
   #called(operations: Operations, call: ObservedCall, outcome: CallOutcome | undefined): void {
@@ -131,7 +132,7 @@ export class Recorder implements Watcher, MessageObserver<RequestContext> {
     const { bytes, params } = message;
     const name = row.name === 'name' ? nameIndex(this.names, row, bytes, member(params, 'name')) : UNNAMED;
     const series = operations.of(row, name, outcomeEnding(outcome), revision);
-    this.clientOperation.observe(series, ms / 1_000);
+    this.clientOperation.observe(series, wholeMicroseconds(ms));
   }
 
   #pair(client: Revision, backend: Revision): number {

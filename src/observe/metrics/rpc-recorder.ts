@@ -9,7 +9,7 @@ import { compileGlob } from '../../policy/glob.ts';
 import { CANCELLED, codeEnding, endings, toldFailure, WELL } from './endings.ts';
 import { metricFamilies } from './families.ts';
 import { MOST_NAMES } from './label-names.ts';
-import { OTHER, Series } from './series.ts';
+import { OTHER, Series, wholeMicroseconds } from './series.ts';
 
 export class RpcRecorder implements RpcObserver {
   readonly calls = new Series(metricFamilies.rpcCall);
@@ -32,7 +32,10 @@ export class RpcRecorder implements RpcObserver {
     if (call.kind === 'request') this.#open.add(this.#open.of(path), -1);
     const method = this.#known(arrival.sender.generation.config).has(call.method) ? call.method : OTHER;
     const { errorType = '', reason = '' } = endings[endingOf(ending)] ?? {};
-    this.calls.observe(this.calls.of(path, method, errorType, reason), (this.#clock.now() - startedAt) / 1_000);
+    this.calls.observe(
+      this.calls.of(path, method, errorType, reason),
+      wholeMicroseconds(this.#clock.now() - startedAt),
+    );
   }
 
   #known(config: Config): ReadonlySet<string> {

@@ -17,7 +17,7 @@ function filled(): readonly Series[] {
   const counts = new Series(counter);
   counts.add(counts.of('a "b"\\\n'), 2);
   const histogram = new Series(times);
-  for (const value of [0.5, 0.7, 3]) histogram.observe(histogram.of(), value);
+  for (const us of [500_000, 700_000, 3_000_000]) histogram.observe(histogram.of(), us);
   const about = new Series(info);
   about.set(about.of('1'), 1);
   return [counts, histogram, about, new Series(counter)];
@@ -68,7 +68,7 @@ test('series beyond the bound are counted together, and their number is known', 
 test('values stay where they are when a family grows', () => {
   const series = new Series(times);
   const first = series.of();
-  series.observe(first, 0.7);
+  series.observe(first, 700_000);
   const many = new Series(counter);
   for (let n = 0; n < 100; n++) many.add(many.of(`kind ${n}`), n);
   expect([...series.row(first)]).toEqual([0, 1, 0, 0.7]);
