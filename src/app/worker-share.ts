@@ -3,15 +3,13 @@
  * each has its part, so that all together stay within the limit.
  */
 import { parse } from 'node:path';
+import type { Seat } from '../cluster/seat.ts';
 import type { AuditTarget } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { SessionLimits } from '../session/sessions.ts';
 
 /** Which worker this is, and of how many. */
-export interface WorkerPlace {
-  readonly number: number;
-  readonly of: number;
-}
+export type WorkerPlace = Pick<Seat, 'number' | 'of'>;
 
 export function shareOfRates(rates: readonly RateSettings[], { of }: WorkerPlace): readonly RateSettings[] {
   return rates.map((rate) => ({

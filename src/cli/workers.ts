@@ -23,15 +23,14 @@ const FIRST_PAUSE_MS = 100;
 /** A worker that ran for so long has not failed to start. */
 const STOOD_MS = 10_000;
 
-/** Undefined: this process alone. Throws a ConfigError. */
-export function workerCount(text: string | undefined, { console: page }: Config): number | undefined {
-  if (text === undefined) return undefined;
+/** Throws a ConfigError. */
+export function workerCount(text: string, { console: page }: Config): number {
   const count = text === 'auto' ? availableParallelism() : Number(text);
   if (!(Number.isInteger(count) && count >= 1 && count <= MOST_WORKERS))
     throw wrong('`--workers` has a wrong value', `a whole number from 1 to ${MOST_WORKERS}, or \`auto\``);
   if (count > 1 && page !== undefined)
     throw wrong('`--workers` does not go with `console` yet', 'one of them: the console shows one process');
-  return count > 1 ? count : undefined;
+  return count;
 }
 
 function wrong(message: string, expected: string): ConfigError {

@@ -5,10 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated } from '../exchange/arrival.ts';
+import { memberNamedBy } from '../exchange/member-id.ts';
 import { discardRest } from './body.ts';
 import { state, type TrackedConnection, type TrackedSocket } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './events.ts';
+import { isHandedOver } from './forwarding.ts';
 import { type Readiness, respondReadiness } from './health.ts';
 import type { Ingress } from './ingress.ts';
 import { type Pages, servePages } from './mounted-paths.ts';
@@ -35,7 +37,7 @@ import {
 } from './routes.ts';
 import { serveRpc } from './rpc.ts';
 import type { Shared } from './shared.ts';
-import { memberIn, type OpenConnections, serveMessage, serveSse, sessionIdOf } from './sse.ts';
+import { type OpenConnections, serveMessage, serveSse, sessionIdOf } from './sse.ts';
 import { serveDelete, serveStream } from './streamable.ts';
 
 export interface DispatchOptions {
@@ -201,7 +203,7 @@ export class Dispatcher implements GoneWatcher {
     // Both processes have authenticated the sender, each by its own config. They must agree.
     else if (res.forwarded !== undefined && res.forwarded.principal !== sender.principal.key)
       respondFailure(res, new Failure('session_not_found'));
-    else if (this.#isForwarded(res, route, sender)) return;
+    else if (this.#shared.forwarding !== undefined && this.#isForwarded(res, route, sender)) return;
     else if (kind === 'rpc') serveRpc(res, endpoint, sender);
     else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#connections);
     else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
@@ -210,17 +212,14 @@ export class Dispatcher implements GoneWatcher {
     else void serveDelete(res, endpoint, sender);
   }
 
-  /** Whether the request was handed to the process that has its session. What was handed over is never passed on. */
+  /** Whether the request was handed to the process that has its session. */
   #isForwarded(res: HttpAnswer, { kind, endpoint }: EndpointRoute, sender: Authenticated): boolean {
-    const { forwarding, gateway } = this.#shared;
-    if (forwarding === undefined || res.forwarded !== undefined) return false;
-    const member =
+    const { req } = res;
+    return isHandedOver(res, sender, () =>
       kind === 'messages'
-        ? memberIn(sessionIdOf(res.req.url ?? '') ?? '')
-        : gateway.memberOf({ endpoint, sender, header: headersOf(res.req) });
-    if (member === undefined || !forwarding.isElsewhere(member)) return false;
-    forwarding.forward(res, member, sender);
-    return true;
+        ? memberNamedBy(sessionIdOf(req.url ?? '') ?? '')
+        : this.#shared.gateway.memberOf({ endpoint, sender, header: headersOf(req) }),
+    );
   }
 
   #fault(res: HttpAnswer, error: unknown): void {

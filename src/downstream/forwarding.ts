@@ -22,3 +22,20 @@ export interface ForwardedFrom {
   /** Of the client. */
   readonly address: string;
 }
+
+/**
+ * Whether the request was handed to the process that has what it names. What was handed over is never passed on. Ask
+ * only where there is `forwarding`.
+ */
+export function isHandedOver(
+  res: HttpAnswer,
+  sender: Authenticated,
+  memberOf: () => string | undefined,
+  body?: Uint8Array,
+): boolean {
+  const { forwarding } = res.shared;
+  const member = forwarding === undefined || res.forwarded !== undefined ? undefined : memberOf();
+  if (forwarding === undefined || member === undefined || !forwarding.isElsewhere(member)) return false;
+  forwarding.forward(res, member, sender, body);
+  return true;
+}

@@ -14,7 +14,7 @@ import { readMessage } from '../wire/scan.ts';
 import { type Accepted, checkPost, readAccept } from './accept.ts';
 import { checkContentType, IncomingBody } from './body.ts';
 import { faultFailure } from './events.ts';
-import type { Forwarding } from './forwarding.ts';
+import { isHandedOver } from './forwarding.ts';
 import { BatchOutlet, refusedOutlet } from './outlet.ts';
 import {
   type GoneWatcher,
@@ -89,7 +89,9 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
     try {
       const message = readMessage(bytes, { depth: endpoint.profile.jsonDepth ?? shared.limits.jsonDepth });
       this.message = message;
-      if (shared.forwarding !== undefined && this.#isForwarded(shared.forwarding, bytes)) return;
+      // A retry of a call that is pending at another process.
+      const memberOf = shared.forwarding && (() => shared.gateway.memberOfRetry(this));
+      if (memberOf !== undefined && isHandedOver(res, this.sender, memberOf, bytes)) return;
       if (shared.gateway.draining && (message.kind === 'request' || message.kind === 'batch')) {
         res.isLast = true;
         this.refuse(new Failure('shutting_down'), res.era);
@@ -103,15 +105,6 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
 
   protected unreadable(failure: Failure): void {
     respondFailure(this.res, failure);
-  }
-
-  /** Whether it is a retry of a call that is pending at another process, which gets it now. */
-  #isForwarded(forwarding: Forwarding, bytes: Uint8Array): boolean {
-    const { res, sender } = this;
-    const member = res.forwarded === undefined ? res.shared.gateway.memberOfRetry(this) : undefined;
-    if (member === undefined || !forwarding.isElsewhere(member)) return false;
-    forwarding.forward(res, member, sender, bytes);
-    return true;
   }
 
   /** The body took too long; or the response does, which then becomes a stream. */

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint, PersistentConnection } from '../exchange/arrival.ts';
+import { memberId } from '../exchange/member-id.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
@@ -18,9 +19,6 @@ import { orFault, refuseStream } from './streamable.ts';
 
 /** The session id must not be guessable: with it, messages can be sent in that session. */
 const ID_BYTES = 24;
-
-/** Ends the name of the process, where the gateway has several. */
-const MEMBER_END = '.';
 
 interface OpenConnection {
   readonly endpoint: Endpoint;
@@ -54,7 +52,8 @@ export async function serveSse(
     return;
   }
   const random = randomBytes(ID_BYTES).toString('base64url');
-  const id = res.shared.forwarding === undefined ? random : `${res.shared.forwarding.member}${MEMBER_END}${random}`;
+  const { forwarding } = res.shared;
+  const id = forwarding === undefined ? random : memberId(forwarding.member, random);
   connections.set(id, { endpoint, persistent });
   connection.onClose(() => {
     connections.delete(id);
@@ -133,10 +132,4 @@ function unknownConnection(sessionId: string | undefined): Failure {
 export function sessionIdOf(url: string): string | undefined {
   const query = url.indexOf('?');
   return query === -1 ? undefined : new URLSearchParams(url.slice(query)).get('sessionId') || undefined;
-}
-
-/** The process that has the stream. */
-export function memberIn(sessionId: string): string | undefined {
-  const end = sessionId.indexOf(MEMBER_END);
-  return end === -1 ? undefined : sessionId.slice(0, end);
 }

@@ -22,7 +22,7 @@ import type { Pipeline } from './pipeline.ts';
 /** Clocks of machines that share sessions may differ by this much. */
 const CLOCKS_APART_MS = 60_000;
 
-const UNREADABLE = 'Session not found: the store cannot be read, which says whether it has ended';
+const UNREADABLE = 'Session not found: the store, which knows whether it has ended, cannot be read';
 
 /** A request that names a session. */
 export type SessionSender = Pick<RequestContext, 'endpoint' | 'principal' | 'credentials' | 'generation'>;
@@ -121,7 +121,7 @@ export class ContinuedSessions {
       isAdded = true;
       sessionUpstreams.openAgain(session);
       void this.#subscribeAgain(session, sender, state);
-      // They may have changed while nobody listened.
+      // Lists may have changed while the client had no session here.
       for (const kind of listKinds) session.tellChanged(kind);
       shared.count('session.continued');
     } finally {
@@ -135,11 +135,11 @@ export class ContinuedSessions {
    */
   async #mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
     const { currentGeneration, upstreams } = this.#pipeline.shared;
-    const { config } = currentGeneration.now;
-    const keeping = config.backends.filter(
-      (backend) => backends.includes(backend.name) && backend.kind === 'stdio' && backend.state !== 'none',
-    );
-    const eras = keeping.map(async ({ name }) => (await upstreams.discover(name, principal, 'legacy')).eras);
+    const keeping = backends.filter((name) => {
+      const backend = currentGeneration.now.backends.of(name, principal);
+      return backend?.processes !== undefined && backend.isStateless !== true;
+    });
+    const eras = keeping.map(async (name) => (await upstreams.discover(name, principal, 'legacy')).eras);
     const found = await Promise.allSettled(eras);
     return found.every((one) => one.status === 'fulfilled' && !one.value.includes('legacy'));
   }

@@ -11,13 +11,13 @@ import type {
   SessionRequest,
 } from '../exchange/arrival.ts';
 import { askedOf } from '../exchange/asked.ts';
+import { memberNamedBy } from '../exchange/member-id.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import { RpcFront } from '../jsonrpc/front.ts';
 import type { RpcObserver } from '../jsonrpc/ports.ts';
 import { StreamsDownstream } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
-import { memberOfPlain } from '../session/session-seal.ts';
 import { textMember } from '../wire/values.ts';
 import { checkVersionHeader, eraOf } from './admit.ts';
 import { type ConfigChange, forgetGone } from './config-change.ts';
@@ -107,7 +107,7 @@ export class McpGateway implements Gateway {
   memberOf({ endpoint, sender, header }: SessionRequest): string | undefined {
     const id = header('mcp-session-id');
     if (id === undefined || this.#shared.sessions.has(id)) return undefined;
-    return memberOfPlain(id) ?? this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
+    return memberNamedBy(id) ?? this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
   }
 
   memberOfRetry({ endpoint, sender, message }: Parameters<Gateway['memberOfRetry']>[0]): string | undefined {

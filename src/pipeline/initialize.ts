@@ -4,9 +4,9 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
+import { memberId } from '../exchange/member-id.ts';
 import { ConnectionDownstream } from '../session/downstream.ts';
 import type { SealFacts } from '../session/session.ts';
-import { plainId } from '../session/session-seal.ts';
 import { resultBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
@@ -32,7 +32,7 @@ export async function initialize(services: StageServices, context: RequestContex
 
   const { currentGeneration, sessions } = shared;
   const sealed = connection === undefined ? sealedId(shared, context, client) : undefined;
-  const id = sealed?.id ?? plainId(shared.member, shared.newId());
+  const id = sealed?.id ?? memberId(shared.member, shared.newId());
   const downstream =
     connection === undefined
       ? newStreams(shared, id, client.revision)

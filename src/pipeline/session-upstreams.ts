@@ -9,7 +9,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { onFulfilled } from '../exchange/on-fulfilled.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
 import type { Trace } from '../exchange/trace.ts';
-import type { Discovery, ListProcesses, UpstreamSession } from '../exchange/upstream-session.ts';
+import type { Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type Permit, systemPermit } from '../policy/permit.ts';
 import { nowhere, StreamsDownstream } from '../session/downstream.ts';
@@ -20,17 +20,13 @@ import type { Notification } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { listKinds } from '../wire/subscription-filter.ts';
 import type { ConfigChange } from './config-change.ts';
+import { HeardLists } from './heard-lists.ts';
 import { sessionFilter } from './interceptors/response-filter.ts';
 import { rememberLevel } from './legacy-emulation.ts';
 import { discoverAll } from './merged.ts';
 import { withConsentPage } from './pending-consent.ts';
 import type { SharedServices } from './services.ts';
 import { SessionLinks } from './session-links.ts';
-
-interface HeardLists {
-  readonly lists: ListProcesses;
-  readonly stop: () => void;
-}
 
 export class SessionUpstreams {
   /** What the clients of all sessions may receive outside of calls. */
@@ -42,12 +38,16 @@ export class SessionUpstreams {
    * that.
    */
   readonly #hearing = new WeakMap<Session, () => void>();
-  /** By backend: the list processes whose changes a session hears of. */
-  readonly #heard = new WeakMap<Session, Map<string, HeardLists>>();
+  readonly #heard: HeardLists;
 
   constructor(shared: SharedServices) {
     this.#shared = shared;
     this.filter = sessionFilter(shared.currentGeneration);
+    this.#heard = new HeardLists(shared, (session, kind) => {
+      const links = this.#links.get(session);
+      if (links !== undefined) links.changed(kind);
+      else session.tellChanged(kind);
+    });
   }
 
   /** Undefined where one backend stands behind the endpoint. */
@@ -113,7 +113,7 @@ export class SessionUpstreams {
     }
     if (!isReady) return;
     if (merged) this.#hearAll(session);
-    else for (const backend of session.endpoint.backends) this.#hearLists(session, backend);
+    else for (const backend of session.endpoint.backends) this.#heard.hear(session, backend);
   }
 
   /** For a session that began elsewhere: what `open` and `notifications/initialized` did there. */
@@ -127,7 +127,7 @@ export class SessionUpstreams {
       if (permit === undefined) continue;
       if (this.#shared.upstreams.listsFor(session, backend) === undefined)
         this.#upstream(session, backend, permit).catch(() => undefined);
-      else this.#hearLists(session, backend);
+      else this.#heard.hear(session, backend);
     }
   }
 
@@ -137,7 +137,7 @@ export class SessionUpstreams {
     const wasAlone = !this.#links.has(session);
     const lost = [...upstreams.keys()].filter((backend) => gone.has(backend));
     const isStream = session.downstream instanceof StreamsDownstream;
-    const heard = [...(this.#heard.get(session)?.keys() ?? [])].filter((backend) => gone.has(backend));
+    const heard = this.#heard.backendsOf(session).filter((backend) => gone.has(backend));
     if (wasAlone && !isMerged(endpoint) && isStream && lost.length + heard.length > 0) return false;
     // Also of backends whose upstream session was lost before: their next one would be asked for the old subscriptions.
     for (const backend of gone) {
@@ -148,7 +148,7 @@ export class SessionUpstreams {
     }
     this.reshape(session);
     if (session.initialized === undefined || isMerged(endpoint)) return true;
-    for (const backend of endpoint.backends) this.#hearLists(session, backend);
+    for (const backend of endpoint.backends) this.#heard.hear(session, backend);
     if (!wasAlone || this.#hearing.has(session)) return true;
     for (const kind of lists.get(endpoint.path) ?? []) session.tellChanged(kind);
     return true;
@@ -223,29 +223,8 @@ export class SessionUpstreams {
       const hasSubscribed = session.subscriptions.at(backend).length > 0;
       const lists = hasSubscribed ? undefined : upstreams.listsFor(session, backend);
       if (lists === undefined) this.#upstream(session, backend, permit).catch(() => undefined);
-      else this.#hearLists(session, backend);
+      else this.#heard.hear(session, backend);
     });
-  }
-
-  /** Until a session has a process of its own, it hears of list changes from the process that its lists come from. */
-  #hearLists(session: Session, backend: string): void {
-    const lists = this.#shared.upstreams.listsFor(session, backend);
-    if (lists === undefined || session.ended) return;
-    const heard = this.#heard.get(session) ?? new Map<string, HeardLists>();
-    this.#heard.set(session, heard);
-    const before = heard.get(backend);
-    if (before?.lists === lists) return;
-    before?.stop();
-    // Sessions share the cached lists, so an outdated list must be noticed before any session reads it again.
-    this.#shared.listChanges.watch(backend);
-    const stop = lists.hear(session.client, (kind) => {
-      if (session.upstreams.has(backend) || session.ended) return;
-      const links = this.#links.get(session);
-      if (links !== undefined) links.changed(kind);
-      else session.tellChanged(kind);
-    });
-    heard.set(backend, { lists, stop });
-    if (before === undefined) session.onEnd(() => heard.get(backend)?.stop());
   }
 
   /** The session's own upstream session to the backend, where it is open. */

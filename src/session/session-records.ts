@@ -153,6 +153,7 @@ export class SessionRecords {
   async #write(key: string, value: string, endsAt: number | undefined): Promise<boolean> {
     try {
       await (await this.#records()).put(COLLECTION, key, value, endsAt);
+      this.#hasFailed = false;
       return true;
     } catch (error) {
       if (!this.#hasFailed) this.#warn('the end or the state of a session cannot be stored', { why: String(error) });

@@ -14,9 +14,6 @@ import type { Raw } from '../wire/compose.ts';
 import { isRevision } from '../wire/revisions.ts';
 
 const FORMAT = '1';
-/** Of an id that is not sealed: only the process that issued it has the session. */
-const PLAIN = '0';
-const MEMBER_END = '.';
 const KEY_ID_CHARACTERS = 4;
 /**
  * Of what a client said of itself. Ids travel in a header of every request, and servers take 8 to 16 KiB of headers.
@@ -97,17 +94,6 @@ type SealedFacts = [
   info: string | null,
   via: readonly string[] | null,
 ];
-
-/** For a session that is not continued elsewhere. `random`: unguessable. */
-export function plainId(member: string, random: string): string {
-  return `${PLAIN}${member}${MEMBER_END}${random}`;
-}
-
-/** The process that issued a plain id. */
-export function memberOfPlain(id: string): string | undefined {
-  const end = id.startsWith(PLAIN) ? id.indexOf(MEMBER_END) : -1;
-  return end === -1 ? undefined : id.slice(PLAIN.length, end);
-}
 
 function textOf(raw: Raw): string {
   return typeof raw === 'string' ? raw : Buffer.from(raw).toString();

@@ -81,7 +81,7 @@ export class Sessions {
     return session;
   }
 
-  /** Whether the session is here, even where `find` finds it for nobody. */
+  /** Whether the session is here, for whichever principal and endpoint, expired or not. */
   has(id: string): boolean {
     return this.#sessions.has(id);
   }

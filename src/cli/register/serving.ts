@@ -78,19 +78,14 @@ function start(serving: Serving, overStdio: boolean) {
     const given = named.given && { ...named.given, overStdio };
     const wireTrace = isTraced === true ? createWireTrace(process.stderr) : undefined;
     const action = unlessStartedByItself(async (loaded, source) => {
-      const count = seat === undefined ? await countOf(workers, loaded) : undefined;
-      if (count === undefined) await serving(loaded, source, wireTrace, seat);
-      else if (count > 1) await (await import('../workers.ts')).serveByWorkers(loaded, count);
+      if (workers === undefined || seat !== undefined) return serving(loaded, source, wireTrace, seat);
+      const { serveByWorkers, workerCount } = await import('../workers.ts');
+      const count = orReport(() => workerCount(workers, loaded.config));
+      if (count === 1) await serving(loaded, source, wireTrace, undefined);
+      else if (count !== undefined) await serveByWorkers(loaded, count);
     });
     await withConfig({ ...named, given }, overrides, action);
   };
-}
-
-/** Undefined: this process alone. 0: the number is wrong, and was reported. */
-async function countOf(workers: string | undefined, { config }: Loaded): Promise<number | undefined> {
-  if (workers === undefined) return undefined;
-  const { workerCount } = await import('../workers.ts');
-  return orReport(() => ({ count: workerCount(workers, config) }))?.count ?? (process.exitCode === 1 ? 0 : undefined);
 }
 
 /** `operands`: what comes before `--`; `command`: what comes after it. */
