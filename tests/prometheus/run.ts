@@ -5,7 +5,8 @@
  * Needs `prometheus` and `promtool` (Debian's package `prometheus`); fails where they are missing.
  */
 import { strict as assert } from 'node:assert';
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +45,7 @@ for (const program of ['prometheus', 'promtool']) {
 const startTime = Date.now();
 const folder = mkdtempSync(join(tmpdir(), 'bascule-prometheus-'));
 const stop = new AbortController();
-const started: { kill(signal: 'SIGTERM'): boolean }[] = [];
+const started: ChildProcess[] = [];
 try {
   const gateway = await startServing(folder);
   started.push(gateway.process);
@@ -85,6 +86,14 @@ try {
   });
 } finally {
   stop.abort();
-  for (const process of started) process.kill('SIGTERM');
+  await Promise.all(started.map(ended));
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** What it writes while it stops must not be in the way of those who tidy up. */
+async function ended(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const exit = once(process, 'exit');
+  process.kill('SIGTERM');
+  await exit;
 }
