@@ -71,8 +71,11 @@ export interface Assembled {
    * must be stored and cannot be. `pagesAt`: where people find our pages, if not at `url`.
    */
   open(url: string, pagesAt?: () => Promise<string>): Promise<void>;
-  /** Lets work finish for `drainMs`, then ends everything, processes included. */
-  close(drainMs: number): Promise<void>;
+  /**
+   * Lets work finish for `drainMs`, then ends everything, processes included. `drained` is called before the store is
+   * closed.
+   */
+  close(drainMs: number, drained?: () => Promise<void> | undefined): Promise<void>;
 }
 
 export interface AssembleOptions {
@@ -105,6 +108,8 @@ export interface AssembleOptions {
   readonly control?: boolean;
   /** Which process this is, where the gateway has several. */
   readonly worker?: WorkerPlace | undefined;
+  /** The same, as ids name it. */
+  readonly member?: string | undefined;
   /** What all of them seal states with, where the config has no key. */
   readonly stateSecret?: string | undefined;
   /** False for stdio: the client started the gateway, so no person signs in. */
@@ -155,7 +160,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const storage = new Storage(config, { now: timeOfDay, warn, ...options });
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
-    ...{ storage, worker, stateSecret, store },
+    ...{ storage, worker, stateSecret, store, member: options.member },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,
@@ -207,9 +212,10 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       const build = (of: Config, before: BuiltGeneration) => buildGeneration(of, parts, before, listening);
       applyConfig(next, { build, currentGeneration, gateway, retired });
     },
-    close: async (drainMs) => {
+    close: async (drainMs, drained) => {
       await operating?.close();
       await gateway.drain(drainMs);
+      await drained?.();
       authority.close();
       oauth.close();
       await retired.close(currentGeneration.now);

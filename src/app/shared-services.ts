@@ -52,6 +52,8 @@ export interface SharedServicesOptions extends Given {
   readonly refusals: RefusalLog;
   readonly storage: Storage;
   readonly worker?: WorkerPlace | undefined;
+  /** This process, as ids name it. Absent: the number of the worker. */
+  readonly member?: string | undefined;
   /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
   readonly stateSecret?: string | undefined;
   /** Absent: this process is the only one. */
@@ -60,7 +62,7 @@ export interface SharedServicesOptions extends Given {
 
 export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
   const { limits } = config;
-  const member = String(options.worker?.number ?? 0);
+  const member = options.member ?? String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
   const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
@@ -137,6 +139,7 @@ function roomForPending({ backends, limits }: Config, name: string): number {
 }
 
 /** Gateways of one user may have the same key; none takes the sessions of another. */
-function instanceName({ instance, source, listen: { host, port } }: Config): string {
-  return instance.name ?? JSON.stringify([resolve(source), host, port]);
+function instanceName({ instance, source, listen: { host, port }, replicas, store }: Config): string {
+  const place = replicas === undefined ? [resolve(source), host, port] : ['replicas', store.prefix];
+  return instance.name ?? JSON.stringify(place);
 }

@@ -1,7 +1,9 @@
 /** `bascule serve`: serves HTTP until a signal stops it. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadReplicas } from '../app/load-replicas.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
@@ -59,9 +61,13 @@ export async function serve(
   });
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
-  const assembled = assemble(config, {
+  const replicas = await loadReplicas(config, store, {
+    ...{ log, portOffset: seat?.number ?? 0, current: () => assembled.config },
+  });
+  const assembled: Assembled = assemble(config, {
     ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
     ...(seat && { worker: seat, stateSecret: seat.secret }),
+    ...(replicas && { member: replicas.member }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
@@ -89,12 +95,12 @@ export async function serve(
       currentGeneration: assembled.currentGeneration,
       gateway: frontOf(assembled, wireTrace),
       limits: { ...config.limits, connectionsTotal },
-      ready: () => readinessOf(assembled, isOpen),
+      ready: () => readinessOf(assembled, isOpen && replicas?.members.isLeaving !== true),
       notes: observing.notes,
       makesRequestIds: config.log.requests,
       clock: systemClock,
       pages: assembled.pages,
-      forwarding: seat && workersForwarding(seat),
+      forwarding: replicas?.forwarding ?? (seat && workersForwarding(seat)),
     });
   } catch (error) {
     await abandon(cannotListen(config.listen, error, '--port'));
@@ -122,6 +128,7 @@ export async function serve(
   reloadOnSignal(() => reloader.reload());
   try {
     await assembled.open(server.url);
+    await replicas?.joined(assembled.gateway.places);
     isOpen = true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -138,7 +145,12 @@ export async function serve(
     log.info({}, 'stopping');
     reloader.close();
     await control?.close();
-    await assembled.close(config.limits.drainMs);
+    if (replicas !== undefined) {
+      await replicas.leave();
+      await assembled.gateway.flush();
+      await sleep(config.limits.replicaLeaveMs);
+    }
+    await assembled.close(config.limits.drainMs, () => replicas?.close());
     await server.close({ drainMs: FLUSH_MS });
     await traces?.close(TRACES_MS);
     await observing.close();

@@ -11,12 +11,14 @@ export const ENVELOPE_HEADER = 'bascule-forwarded';
 const CONTEXT = 'forwarded request';
 /** A forwarded request arrives within milliseconds. */
 const VALID_MS = 10_000;
-/** Envelopes of the last `VALID_MS`; with more of them, the oldest are forgotten and could be replayed. */
+/** Envelopes that are still valid; with more of them, the oldest are forgotten and could be replayed. */
 const REMEMBERED = 100_000;
 
 export interface Envelope {
-  /** The seat that the request is for. */
-  readonly to: number;
+  /** The process that sends it. */
+  readonly from: string;
+  /** The process that the request is for. */
+  readonly to: string;
   readonly method: string;
   /** As in the request line. */
   readonly url: string;
@@ -24,6 +26,8 @@ export interface Envelope {
   readonly principal: string;
   /** Of the client. Empty where it is not known. */
   readonly address: string;
+  /** The process that had the session hands it over. */
+  readonly takesOver?: boolean | undefined;
 }
 
 interface SealedEnvelope extends Envelope {
@@ -37,6 +41,8 @@ export interface EnvelopePorts {
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
   readonly newId: () => string;
+  /** How long an envelope is good. */
+  readonly validMs?: number;
 }
 
 export class Envelopes {
@@ -48,8 +54,8 @@ export class Envelopes {
   }
 
   write(envelope: Envelope): string {
-    const { seal, timeOfDay, newId } = this.#ports;
-    const sealed: SealedEnvelope = { format: 1, ...envelope, expires: timeOfDay() + VALID_MS, nonce: newId() };
+    const { seal, timeOfDay, newId, validMs = VALID_MS } = this.#ports;
+    const sealed: SealedEnvelope = { format: 1, ...envelope, expires: timeOfDay() + validMs, nonce: newId() };
     return seal.seal(JSON.stringify(sealed), CONTEXT);
   }
 

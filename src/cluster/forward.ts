@@ -1,13 +1,18 @@
 /**
  * Hands a request to the process that has its session, and its response back, unchanged and while they go on. HTTP/1.1
- * over Unix sockets that are kept open.
+ * on connections that are kept open.
  */
-import { Agent, type IncomingMessage, request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import { REFUSED_HEADER } from '../downstream/forwarding.ts';
 import type { HttpAnswer } from '../downstream/respond.ts';
 import { respondFailure } from '../downstream/respond.ts';
 import { Failure } from '../errors/failure.ts';
 import { ENVELOPE_HEADER } from './envelope.ts';
+
+/** In a response to another process: the session is not here. Its value names the process that has it, if known. */
+export const MOVED_HEADER = 'bascule-moved';
+export const MOVED_STATUS = 421;
 
 /** RFC 9110, 7.6.1: these belong to one connection. */
 const ownHeaders = new Set([
@@ -16,84 +21,91 @@ const ownHeaders = new Set([
   ENVELOPE_HEADER,
 ]);
 /** Of a response: the body is written anew. */
-const writtenAnew = new Set([...ownHeaders, 'transfer-encoding', 'date']);
+const writtenAnew = new Set([...ownHeaders, 'transfer-encoding', 'date', MOVED_HEADER]);
 
-/** How long a worker may take to be replaced, and how often to look. */
-const REPLACED_MS = 10_000;
-const LOOK_MS = 50;
+export type Forwarded =
+  /** The client has got a response, or is gone. */
+  | { readonly kind: 'answered' }
+  /** The process does not have the session. `to`: which one has it, where that is known. */
+  | { readonly kind: 'moved'; readonly to: string | undefined }
+  /** Nothing was sent: nobody listens there. */
+  | { readonly kind: 'away'; readonly cause: Error }
+  | { readonly kind: 'cut'; readonly cause: Error };
 
-export class Forwarder {
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
+/** How another process is reached. */
+export type Dial = (options: RequestOptions) => ClientRequest;
 
-  /** `more`: headers that go with it. `body`: where it was read already. */
-  async forward(res: HttpAnswer, socketPath: string, more: readonly string[], body?: Uint8Array): Promise<void> {
-    const { req } = res;
-    const headers = [...kept(req.rawHeaders, ownHeaders), ...more];
-    if (res.requestId !== undefined && req.headers['x-request-id'] === undefined)
-      headers.push('x-request-id', res.requestId);
-    if (body === undefined) res.reading = { fail: () => res.destroy() };
-    const deadline = Date.now() + REPLACED_MS;
-    for (;;) {
-      const failed = await this.#attempt(res, { socketPath, headers, body });
-      if (failed === undefined || res.gone) return;
-      // Nothing was sent: the worker is being replaced.
-      const isAway = failed.code === 'ECONNREFUSED' || failed.code === 'ENOENT';
-      if (!isAway || Date.now() > deadline) {
-        if (res.headersSent) res.destroy();
-        else {
-          res.isLast = true;
-          respondFailure(res, new Failure('owner_unavailable', { cause: failed }));
-        }
+export interface Onward {
+  readonly dial: Dial;
+  readonly agent: Agent;
+  /** Headers that go with it. */
+  readonly more: readonly string[];
+  /** Where it was read already. */
+  readonly body: Uint8Array | undefined;
+}
+
+/** Resolves when the response is over, or cannot be had. */
+export async function forward(res: HttpAnswer, { dial, agent, more, body }: Onward): Promise<Forwarded> {
+  const { req } = res;
+  const headers = [...kept(req.rawHeaders, ownHeaders), ...more];
+  if (res.requestId !== undefined && req.headers['x-request-id'] === undefined)
+    headers.push('x-request-id', res.requestId);
+  if (body === undefined) res.reading = { fail: () => res.destroy() };
+  const outcome = await new Promise<Forwarded>((resolve) => {
+    const onward = dial({ agent, method: req.method ?? '', path: req.url ?? '', headers });
+    let isAnswered = false;
+    let isConnected = false;
+    onward.on('socket', (socket) =>
+      whenConnected(socket, () => {
+        isConnected = true;
+        if (body !== undefined) return;
+        if (res.awaitsContinue) res.writeContinue();
+        req.pipe(onward);
+      }),
+    );
+    // A refusal may come before the whole body was sent, which fails then.
+    onward.on('error', (cause: NodeJS.ErrnoException) => {
+      if (isAnswered) return;
+      resolve({ kind: isConnected ? 'cut' : 'away', cause });
+    });
+    onward.on('response', (answer) => {
+      isAnswered = true;
+      if (answer.headers[REFUSED_HEADER] !== undefined) {
+        answer.resume();
+        resolve({ kind: 'cut', cause: new Error('the other process does not accept it: keys or clocks differ') });
         return;
       }
-      await sleep(LOOK_MS);
-    }
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  /** Resolves when the response is over, or with the error that ended it. */
-  #attempt(
-    res: HttpAnswer,
-    { socketPath, headers, body }: { socketPath: string; headers: string[]; body: Uint8Array | undefined },
-  ): Promise<NodeJS.ErrnoException | undefined> {
-    const { req } = res;
-    return new Promise((resolve) => {
-      const onward = request({ socketPath, agent: this.#agent, method: req.method, path: req.url, headers });
-      let isAnswered = false;
-      // A refusal may come before the whole body was sent, which fails then.
-      onward.on('error', (error) => {
-        if (!isAnswered) resolve(error);
-      });
-      onward.on('response', (answer) => {
-        isAnswered = true;
-        passBack(answer, res);
-        answer.on('error', () => undefined);
-        answer.on('close', () => resolve(answer.complete ? undefined : new Error('the response was cut off')));
-      });
-      // The owner learns that the client is gone as it would from the client itself.
-      res.whenGone({ gone: () => onward.destroy() });
-      if (body !== undefined) onward.end(body);
-      else
-        onward.on('socket', (socket) =>
-          whenConnected(socket, () => {
-            if (res.awaitsContinue) res.writeContinue();
-            req.pipe(onward);
-          }),
-        );
+      const to = answer.headers[MOVED_HEADER];
+      if (answer.statusCode === MOVED_STATUS && typeof to === 'string') {
+        answer.resume();
+        resolve({ kind: 'moved', to: to === '' ? undefined : to });
+        return;
+      }
+      passBack(answer, res);
+      answer.on('error', () => undefined);
+      const cut = () => ({ kind: 'cut', cause: new Error('the response was cut off') }) as const;
+      answer.on('close', () => resolve(answer.complete ? { kind: 'answered' } : cut()));
     });
+    // The owner learns that the client is gone as it would from the client itself.
+    res.whenGone({ gone: () => onward.destroy() });
+    if (body !== undefined) onward.end(body);
+  });
+  return res.gone ? { kind: 'answered' } : outcome;
+}
+
+/** Ends a response that the other process did not finish. */
+export function respondUnavailable(res: HttpAnswer, cause: Error): void {
+  if (res.headersSent) res.destroy();
+  else {
+    res.isLast = true;
+    respondFailure(res, new Failure('owner_unavailable', { cause }));
   }
 }
 
 /** A body that was begun cannot be sent a second time, so it waits for the connection. */
-function whenConnected(
-  socket: { connecting: boolean; once(event: 'connect', then: () => void): unknown },
-  then: () => void,
-): void {
-  if (socket.connecting) socket.once('connect', then);
-  else then();
+function whenConnected(socket: Socket, then: () => void): void {
+  if (!socket.connecting) then();
+  else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', then);
 }
 
 function passBack(answer: IncomingMessage, res: HttpAnswer): void {

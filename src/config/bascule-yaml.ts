@@ -16,6 +16,7 @@ import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
+import { readReplicas, replicasShape } from './replicas.ts';
 import * as shape from './shapes.ts';
 import { readStore, storeShape } from './store.ts';
 import { tracesShape } from './traces.ts';
@@ -39,6 +40,7 @@ const fileShape = shape.once(() =>
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
       store: storeShape().exactOptional(),
+      replicas: replicasShape().exactOptional(),
       log: shape
         .closed('a map with `level`, `format` or `requests`', {
           level: shape.choice(logLevels).exactOptional(),
@@ -73,6 +75,7 @@ export interface ConfigReading {
     | undefined;
   /** Its directory is absent where it is the usual one. */
   readonly store?: Partial<Config['store']> | undefined;
+  readonly replicas?: Config['replicas'] | undefined;
   /** Absent if it is invalid and reported, or if the dialect has none. */
   readonly identity?: IdentityReading | undefined;
   readonly policy?: Config['policy'] | undefined;
@@ -138,6 +141,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     callers: identity && callersOf(identity.settings, identity.authServer),
   };
   notices.push(...unreachedServices(served, places));
+  const store = settings && readStore(document, settings, directory);
   return {
     // Likewise for `listen`: exposure to the network is reported together with all other problems.
     listen: listenShape.safeParse(document.read(['listen'], variables)).data,
@@ -153,7 +157,8 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     console: readConsole(document, variables, world),
     disabled,
     settings,
-    store: settings && readStore(document, settings, directory),
+    store,
+    replicas: settings && readReplicas(document, settings.replicas, store),
     notices,
   };
 }

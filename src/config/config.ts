@@ -46,6 +46,8 @@ export interface Config {
   /** Who may do what in the console. */
   readonly operators: ConsoleRights;
   readonly store: StoreConfig;
+  /** Absent: no other machine serves this gateway. */
+  readonly replicas?: ReplicasConfig;
   /** Whether to watch the config's files and reload when they change. */
   readonly watch: boolean;
   /**
@@ -67,6 +69,14 @@ export interface StoreConfig {
   readonly cluster?: readonly string[];
   /** The beginning of all keys there. */
   readonly prefix?: string;
+}
+
+/** Where other processes of the same gateway reach this one. */
+export interface ReplicasConfig {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** `host:port` as the others use it. Absent: `advertisedHost` and the port of `listen`. */
+  readonly advertise?: string;
+  readonly advertisedHost?: string;
 }
 
 export interface LogConfig {

@@ -151,6 +151,13 @@ export const limitTable = {
   storeConnectMs: time(5 * s, 10),
   /** One command. Redis answers within a millisecond; after this time what needs the store fails by name. */
   storeCommandMs: time(2 * s, 10),
+  /**
+   * A replica that was not heard of for so long is gone, and others go on with its sessions. It says that it is there
+   * five times in this time.
+   */
+  replicaLeaseMs: time(5 * s, 500),
+  /** How long a replica that is told to stop still serves what balancers send it. */
+  replicaLeaveMs: time(2 * s, 0),
 
   // Calls to backends
   /** A backend on the same network accepts a connection in milliseconds; one on a different continent in 300. */

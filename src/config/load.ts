@@ -131,6 +131,7 @@ function settle(
     ...(reading.console && { console: reading.console.settings }),
     operators: reading.console?.rights ?? {},
     store: { dir: usualStoreDir(options.env, resolve(options.cwd, source)), ...reading.store },
+    ...(reading.replicas && { replicas: reading.replicas }),
     limits: reading.limits ?? defaultLimits,
     log: {
       level: overrides.logLevel ?? log?.level ?? 'info',

@@ -15,14 +15,7 @@ export interface MetricsConfig {
 /** The port that OpenTelemetry gives to exporters for Prometheus. */
 const usual: MetricsConfig = { host: '127.0.0.1', port: 9464 };
 
-const expected = 'an address with a port, such as 127.0.0.1:9464';
-
-const address = shape.textAs(expected, (text): MetricsConfig | undefined => {
-  const [, named = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
-  const host = shape.listenHost.safeParse(named);
-  const port = Number(digits);
-  return host.success && port <= 65_535 ? { host: host.data, port } : undefined;
-});
+const address = shape.addressWithPort('127.0.0.1:9464');
 
 const metricsShape = z.union(
   [

@@ -125,3 +125,13 @@ export const gatewayHeaders: ReadonlySet<string> = new Set([
 export function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
+
+/** Where to listen, as one text. */
+export function addressWithPort(example: string) {
+  return textAs(`an address with a port, such as ${example}`, (text): { host: string; port: number } | undefined => {
+    const [, named = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+    const host = listenHost.safeParse(named);
+    const port = Number(digits);
+    return host.success && port <= 65_535 ? { host: host.data, port } : undefined;
+  });
+}

@@ -44,17 +44,20 @@ function leave(this: Socket): void {
 
 export class ConnectionCounter {
   readonly #shared: Shared;
+  readonly #isInternal: boolean;
   readonly #byAddress = new Tally();
   #total = 0;
 
-  constructor(shared: Shared) {
+  /** `isInternal`: the connections of other processes of the gateway, which bring requests of many clients. */
+  constructor(shared: Shared, isInternal: boolean) {
     this.#shared = shared;
+    this.#isInternal = isInternal;
   }
 
   opened(socket: Socket): void {
     const { connectionsTotal, connectionsPerAddress } = this.#shared.limits;
     // Many clients share the address of a trusted proxy, so such an address has no limit.
-    const address = this.#shared.currentGeneration.now.addresses.peer(socket);
+    const address = this.#isInternal ? undefined : this.#shared.currentGeneration.now.addresses.peer(socket);
     this.#count(address, 1);
     const own = address === undefined ? 0 : this.#byAddress.of(address);
     const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;

@@ -10,12 +10,12 @@ import { discardRest } from './body.ts';
 import { state, type TrackedConnection, type TrackedSocket } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './events.ts';
-import { isHandedOver } from './forwarding.ts';
+import type { Forwarding } from './forwarding.ts';
 import { type Readiness, respondReadiness } from './health.ts';
 import type { Ingress } from './ingress.ts';
 import { type Pages, servePages } from './mounted-paths.ts';
 import { isLoopbackBind, malformedHost, targetOf } from './origin.ts';
-import { headersOf, servePost } from './post.ts';
+import { servePost } from './post.ts';
 import { credentialsOf, refuseSender } from './refused-body.ts';
 import { requestIdOf } from './request-id.ts';
 import {
@@ -203,23 +203,27 @@ export class Dispatcher implements GoneWatcher {
     // Both processes have authenticated the sender, each by its own config. They must agree.
     else if (res.forwarded !== undefined && res.forwarded.principal !== sender.principal.key)
       respondFailure(res, new Failure('session_not_found'));
-    else if (this.#shared.forwarding !== undefined && this.#isForwarded(res, route, sender)) return;
-    else if (kind === 'rpc') serveRpc(res, endpoint, sender);
+    else if (kind === 'mcp' && method === 'POST') servePost(res, endpoint, sender);
+    else if (this.#shared.forwarding === undefined || !this.#isForwarded(res, route, sender, this.#shared.forwarding))
+      this.#serveHere(res, route, sender);
+  }
+
+  #serveHere(res: HttpAnswer, route: EndpointRoute, sender: Authenticated): void {
+    const { kind, endpoint } = route;
+    const { method } = res.req;
+    if (kind === 'rpc') serveRpc(res, endpoint, sender);
     else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#connections);
     else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
-    else if (method === 'POST') servePost(res, endpoint, sender);
     else if (method === 'GET') void serveStream(res, endpoint, sender);
     else void serveDelete(res, endpoint, sender);
   }
 
-  /** Whether the request was handed to the process that has its session. */
-  #isForwarded(res: HttpAnswer, { kind, endpoint }: EndpointRoute, sender: Authenticated): boolean {
-    const { req } = res;
-    return isHandedOver(res, sender, () =>
-      kind === 'messages'
-        ? memberNamedBy(sessionIdOf(req.url ?? '') ?? '')
-        : this.#shared.gateway.memberOf({ endpoint, sender, header: headersOf(req) }),
-    );
+  /** Whether another process serves the request. A POST to an MCP endpoint is read first: its body may decide. */
+  #isForwarded(res: HttpAnswer, route: EndpointRoute, sender: Authenticated, forwarding: Forwarding): boolean {
+    const { kind, endpoint } = route;
+    const boundTo = kind === 'messages' ? memberNamedBy(sessionIdOf(res.req.url ?? '') ?? '') : undefined;
+    if (kind === 'messages' && boundTo === undefined) return false;
+    return forwarding.take({ res, endpoint, sender, boundTo, serve: () => this.#serveHere(res, route, sender) });
   }
 
   #fault(res: HttpAnswer, error: unknown): void {

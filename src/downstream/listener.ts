@@ -1,12 +1,13 @@
 /** The HTTP server: binds the port, watches connections, starts and closes. Requests go to dispatch.ts. */
 import { rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { Failure } from '../errors/failure.ts';
 import { BrokenConnections } from './broken.ts';
 import { ConnectionCounter, RESERVED_CONNECTIONS, state, type TrackedSocket } from './connections.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
-import type { Forwarding } from './forwarding.ts';
+import { type Forwarding, REFUSED_HEADER } from './forwarding.ts';
 import { HttpAnswer, respondFailure } from './respond.ts';
 import { Shared, type SharedOptions } from './shared.ts';
 
@@ -62,9 +63,23 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 type AnsweringServer = Server<typeof IncomingMessage, typeof HttpAnswer>;
 
-function makeServer(shared: Shared, { enter }: Pick<Dispatcher, 'enter'>, broken: BrokenConnections): AnsweringServer {
+type CreateServer = (options: ServerOptions<typeof IncomingMessage, typeof HttpAnswer>) => AnsweringServer;
+
+/** The same server on encrypted connections. */
+async function tlsServer(tls: TlsOptions): Promise<CreateServer> {
+  const https = await import('node:https');
+  // It has everything of a plain one.
+  return (options) => https.createServer({ ...options, ...tls }) as unknown as AnsweringServer;
+}
+
+function makeServer(
+  shared: Shared,
+  { enter }: Pick<Dispatcher, 'enter'>,
+  broken: BrokenConnections,
+  { create = createServer, isInternal = false }: { create?: CreateServer; isInternal?: boolean } = {},
+): AnsweringServer {
   const { limits, notes } = shared;
-  const server = createServer({
+  const server = create({
     ServerResponse: HttpAnswer,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
@@ -78,8 +93,9 @@ function makeServer(shared: Shared, { enter }: Pick<Dispatcher, 'enter'>, broken
   // All of them, within `headerBytes`: Node 20 drops those beyond a thousand, and our checks would not see them.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
-  const connections = new ConnectionCounter(shared);
-  server.on('connection', (socket) => connections.opened(socket));
+  const connections = new ConnectionCounter(shared, isInternal);
+  const opened = (socket: Socket) => connections.opened(socket);
+  server.on(create === createServer ? 'connection' : 'secureConnection', opened);
   server.on('drop', () => notes.connectionRefused());
   server.on('request', enter);
   // RFC 9110, 10.1.1: an expectation that we do not know may be ignored.
@@ -107,21 +123,26 @@ async function listenForOthers(
     if (from === undefined) {
       res.shared = shared;
       res.isLast = true;
-      respondFailure(res, new Failure('not_forwarded'));
+      respondFailure(res, new Failure('not_forwarded', { http: { headers: { [REFUSED_HEADER]: 'true' } } }));
       return;
     }
     res.forwarded = from;
     Object.assign(req, { forwardedFor: from.address });
     dispatcher.enter(req, res);
   };
-  const server = makeServer(shared, { enter }, broken);
+  const { door } = forwarding;
+  const create = 'tls' in door ? await tlsServer(door.tls) : createServer;
+  const server = makeServer(shared, { enter }, broken, { create, isInternal: true });
+  if ('tls' in door)
+    server.removeAllListeners('tlsClientError').on('tlsClientError', (_error, socket) => socket.destroy());
   // Left by a process that was killed.
-  rmSync(forwarding.socket, { force: true });
+  if ('path' in door) rmSync(door.path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     // `exclusive`: not shared with the other workers.
-    server.listen({ path: forwarding.socket, exclusive: true }, resolve);
+    server.listen({ ...door, exclusive: true }, resolve);
   });
+  if ('host' in door) forwarding.opened?.({ host: door.host, port: (server.address() as AddressInfo).port });
   server.on('error', (error) => shared.notes.fault(error));
   return server;
 }

@@ -14,7 +14,6 @@ import { readMessage } from '../wire/scan.ts';
 import { type Accepted, checkPost, readAccept } from './accept.ts';
 import { checkContentType, IncomingBody } from './body.ts';
 import { faultFailure } from './events.ts';
-import { isHandedOver } from './forwarding.ts';
 import { BatchOutlet, refusedOutlet } from './outlet.ts';
 import {
   type GoneWatcher,
@@ -89,18 +88,34 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
     try {
       const message = readMessage(bytes, { depth: endpoint.profile.jsonDepth ?? shared.limits.jsonDepth });
       this.message = message;
-      // A retry of a call that is pending at another process.
-      const memberOf = shared.forwarding && (() => shared.gateway.memberOfRetry(this));
-      if (memberOf !== undefined && isHandedOver(res, this.sender, memberOf, bytes)) return;
+      const { forwarding } = shared;
+      const serve = forwarding && (() => this.serve());
+      if (serve && forwarding.take({ res, endpoint, sender: this.sender, body: bytes, message, serve })) return;
+      this.serve();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The body was read, and belongs to this process. */
+  serve(): void {
+    const { message, res } = this;
+    const { shared } = res;
+    try {
       if (shared.gateway.draining && (message.kind === 'request' || message.kind === 'batch')) {
         res.isLast = true;
         this.refuse(new Failure('shutting_down'), res.era);
       } else shared.gateway.receive(this);
     } catch (error) {
-      const failure = faultFailure(error, shared.notes);
-      if (this.message === undefined) shared.gateway.unread(this, failure);
-      this.refuse(failure, res.era);
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    const { shared, era } = this.res;
+    const failure = faultFailure(error, shared.notes);
+    if (this.message === undefined) shared.gateway.unread(this, failure);
+    this.refuse(failure, era);
   }
 
   protected unreadable(failure: Failure): void {

@@ -52,7 +52,7 @@ export function tracedGateway(gateway: Gateway, trace: WireTrace, addressOf: Add
       return failure;
     },
     hop: (request) => gateway.hop(request),
-    memberOf: (request) => gateway.memberOf(request),
+    places: gateway.places,
     memberOfRetry: (arrival) => gateway.memberOfRetry(arrival),
     connect: async (endpoint, sender, via, connection) => {
       const peer = peerFor(sender);

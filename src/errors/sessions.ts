@@ -37,6 +37,13 @@ export const sessions = rows(
       message: 'Only processes of this gateway may use this address',
       when: 'A request came to the internal address of a process, and no other process of the gateway has sent it, or it was sent before.',
     },
+    session_moved: {
+      blame: 'gateway',
+      status: 421,
+      code: INTERNAL,
+      message: 'The session is in another process',
+      when: 'Between processes of the gateway: the one that was asked does not have the session any more. No client gets it.',
+    },
     owner_unavailable: {
       blame: 'gateway',
       status: 503,

@@ -73,6 +73,27 @@ export interface PersistentConnection {
   close(): void;
 }
 
+/** Which sessions are in this process, for gateways that have several processes. */
+export interface SessionPlaces {
+  has(id: string): boolean;
+  readonly ids: readonly string[];
+  /** What the id of a session says that is not here. Undefined where it says nothing. */
+  openedBy(request: SessionRequest): SessionOrigin | undefined;
+  /** Whether this is an answer or a cancellation of something that waits here. */
+  awaits(id: string, message: Message | Batch): boolean;
+  /** Whether another process may go on with the session: nothing of it is lost with a backend's process. */
+  canMove(id: string): Promise<boolean>;
+  /** The session goes on in another process. */
+  release(id: string): void;
+}
+
+export interface SessionOrigin {
+  /** The process that opened it. */
+  readonly member: string;
+  /** Until when it may live, in milliseconds since 1970. Undefined: only that process can serve it. */
+  readonly until: number | undefined;
+}
+
 export interface Gateway {
   /**
    * Authenticates a sender by the headers alone: no byte of the body is read before. Returns a Failure that says what
@@ -93,9 +114,9 @@ export interface Gateway {
    * use.
    */
   listen(request: SessionRequest, open: () => Connection): Failure | undefined | Promise<Failure | undefined>;
-  /** The process that opened the session which a request names. Undefined where it is known here, or nowhere. */
-  memberOf(request: SessionRequest): string | undefined;
-  /** The same for a retry that names a pending call. */
+  /** Sessions as other processes of this gateway see them. */
+  readonly places: SessionPlaces;
+  /** The process that has the pending call which a retry names. */
   memberOfRetry(arrival: Pick<Arrival, 'endpoint' | 'sender' | 'message'>): string | undefined;
   /** Ends a legacy session. */
   end(request: SessionRequest): Promise<Failure | undefined>;

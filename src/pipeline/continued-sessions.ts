@@ -22,6 +22,9 @@ import type { Pipeline } from './pipeline.ts';
 /** Clocks of machines that share sessions may differ by this much. */
 const CLOCKS_APART_MS = 60_000;
 
+/** A process that continues a session later numbers its server requests from a higher number. */
+const ASKS_IN_A_MS = 1_000;
+
 const UNREADABLE = 'Session not found: the store, which knows whether it has ended, cannot be read';
 
 /** A request that names a session. */
@@ -102,14 +105,15 @@ export class ContinuedSessions {
     sessions.reserve(principal);
     let isAdded = false;
     try {
-      if (!(await this.#mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
+      if (!(await this.mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
       // Last: what is waited for afterwards could not notice an end.
       const state = await this.#stateOf(id, { principal: principal.key, issuedAt });
       // The next process continues it.
       if (work.draining) throw new Failure('shutting_down');
       // A reload may have removed the endpoint meanwhile.
       if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
-      const seal = { until, age: Math.max(0, timeOfDay() - issuedAt) };
+      const now = timeOfDay();
+      const seal = { until, age: Math.max(0, now - issuedAt), asksAfter: now * ASKS_IN_A_MS };
       const place = currentGeneration.place(endpoint);
       const streams = newStreams(shared, id, client.revision, true);
       const session = newSession(shared, { id, principal, endpoint: place, client, seal }, streams);
@@ -133,7 +137,7 @@ export class ContinuedSessions {
    * Whether no backend keeps state of a session in its processes. The config says so, or the backend is modern. One
    * that cannot be asked may be legacy.
    */
-  async #mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
+  async mayLoseProcesses({ backends }: Endpoint, principal: Principal): Promise<boolean> {
     const { currentGeneration, upstreams } = this.#pipeline.shared;
     const keeping = backends.filter((name) => {
       const backend = currentGeneration.now.backends.of(name, principal);

@@ -11,7 +11,6 @@ import type {
   SessionRequest,
 } from '../exchange/arrival.ts';
 import { askedOf } from '../exchange/asked.ts';
-import { memberNamedBy } from '../exchange/member-id.ts';
 import type { Connection } from '../exchange/outlet.ts';
 import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import { RpcFront } from '../jsonrpc/front.ts';
@@ -26,10 +25,12 @@ import { meetHop } from './hops.ts';
 import { PersistentConnections } from './persistent-connections.ts';
 import { Pipeline } from './pipeline.ts';
 import type { SharedServices } from './services.ts';
+import { OwnSessions } from './session-places.ts';
 
 export class McpGateway implements Gateway {
   /** Services that are not MCP have stages of their own: jsonrpc/front.ts. */
   readonly rpc: RpcFront;
+  readonly places: OwnSessions;
   readonly #shared: SharedServices;
   readonly #pipeline: Pipeline;
   readonly #connections: PersistentConnections;
@@ -38,6 +39,7 @@ export class McpGateway implements Gateway {
     this.#shared = shared;
     this.rpc = new RpcFront(shared, (arrival, asked) => this.#authenticateAgain(arrival, asked), rpcObserver);
     this.#pipeline = new Pipeline(shared);
+    this.places = new OwnSessions(this.#pipeline);
     this.#connections = new PersistentConnections(this.#pipeline);
   }
 
@@ -102,12 +104,6 @@ export class McpGateway implements Gateway {
       if (last !== undefined) return downstream.resume(last, held).then(unlessResumed);
       downstream.listen(held);
     });
-  }
-
-  memberOf({ endpoint, sender, header }: SessionRequest): string | undefined {
-    const id = header('mcp-session-id');
-    if (id === undefined || this.#shared.sessions.has(id)) return undefined;
-    return memberNamedBy(id) ?? this.#pipeline.continued.opened(id, endpoint, sender.principal)?.member;
   }
 
   memberOfRetry({ endpoint, sender, message }: Parameters<Gateway['memberOfRetry']>[0]): string | undefined {
@@ -177,6 +173,11 @@ export class McpGateway implements Gateway {
     credentialExpiry.close();
     pendingCalls.close();
     upstreams.close();
+  }
+
+  /** Stores what waits to be stored of sessions: other processes may go on with them. */
+  async flush(): Promise<void> {
+    await this.#shared.sessionRecords.flush();
   }
 
   /** Ends all streams of these principals that are not part of a session. Returns how many there were. */

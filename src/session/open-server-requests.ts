@@ -37,9 +37,11 @@ export class SessionServerRequests {
   readonly #limits: ServerRequestLimits;
   readonly #clock: Clock;
   readonly #waiting = new Map<string, (reply: ServerRequestReply) => void>();
-  #last = 0;
+  #last: number;
 
-  constructor(client: ClientFacts, limits: ServerRequestLimits, clock: Clock) {
+  /** `after`: ids up to this one may have been used, where the session began elsewhere. */
+  constructor(client: ClientFacts, limits: ServerRequestLimits, clock: Clock, after = 0) {
+    this.#last = after;
     this.#client = client;
     this.#limits = limits;
     this.#clock = clock;
@@ -101,6 +103,10 @@ export class SessionServerRequests {
     const missing = missingFor(demand, this.#client.capabilities);
     if (missing !== undefined) return new Failure('ask_not_supported', { data: { requiredCapabilities: missing } });
     return this.#waiting.size >= this.#limits.asksPerSession ? new Failure('too_many_asks') : undefined;
+  }
+
+  isOpen({ id }: Response): boolean {
+    return id !== undefined && this.#waiting.has(id.key);
   }
 
   /** False where no server request waits for this response: it is late, or was never requested. */

@@ -40,6 +40,8 @@ export interface SealFacts {
   readonly until: number;
   /** How long ago it was issued, in milliseconds. */
   readonly age: number;
+  /** Server requests up to this id may have been sent elsewhere: an answer to one of them must not be taken here. */
+  readonly asksAfter?: number;
 }
 
 export interface SessionQueueLimits extends ServerRequestLimits, SubscriptionLimits {
@@ -120,6 +122,7 @@ export class Session {
   #subscriptions: SessionSubscriptions | undefined;
   #changes: Changes<string, Uint8Array> | undefined;
   #endings: (() => void)[] | undefined;
+  readonly #asksAfter: number | undefined;
   #lastSeen: number;
   #ended = false;
 
@@ -133,6 +136,7 @@ export class Session {
     this.#clock = clock;
     this.openedAt = clock.now() - (facts.seal?.age ?? 0);
     this.sealedUntil = facts.seal?.until;
+    this.#asksAfter = facts.seal?.asksAfter;
     this.#lastSeen = clock.now();
   }
 
@@ -141,7 +145,7 @@ export class Session {
   }
 
   get asks(): SessionServerRequests {
-    this.#asks ??= new SessionServerRequests(this.client, this.#limits, this.#clock);
+    this.#asks ??= new SessionServerRequests(this.client, this.#limits, this.#clock, this.#asksAfter);
     return this.#asks;
   }
 

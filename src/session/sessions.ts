@@ -81,6 +81,16 @@ export class Sessions {
     return session;
   }
 
+  /** For whichever principal and endpoint, expired or not. */
+  get(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Ends the session here. It has not ended: another process goes on with it. */
+  release(id: string, failure: Failure): void {
+    this.#drop(id, failure);
+  }
+
   /** Whether the session is here, for whichever principal and endpoint, expired or not. */
   has(id: string): boolean {
     return this.#sessions.has(id);

@@ -4,8 +4,8 @@ import { Envelopes } from '../../src/cluster/envelope.ts';
 import { createSealFor } from '../../src/store/seal.ts';
 import { verifies } from '../requirements/verifies.ts';
 
-const request = { to: 1, method: 'POST', url: '/mcp' };
-const envelope = { ...request, principal: 'key:ada', address: '192.0.2.7' };
+const request = { to: '1', method: 'POST', url: '/mcp' };
+const envelope = { ...request, from: '0', principal: 'key:ada', address: '192.0.2.7' };
 
 function envelopes(secret = 'one', now = { at: 1000 }) {
   let ids = 0;
@@ -30,7 +30,7 @@ describe('an envelope', verifies('gateway:workers:forwarded'), () => {
   });
 
   it.each([
-    { name: 'another process', asked: { ...request, to: 0 } },
+    { name: 'another process', asked: { ...request, to: '0' } },
     { name: 'another method', asked: { ...request, method: 'DELETE' } },
     { name: 'another address', asked: { ...request, url: '/servers/b/mcp' } },
   ])('is not good for $name', ({ asked }) => {

@@ -121,8 +121,14 @@ export interface Connected {
   readonly connection: Connection;
 }
 
+const noPlaces: Gateway['places'] = {
+  ...{ ids: [], has: () => true, openedBy: () => undefined, awaits: () => false, canMove: async () => false },
+  release: () => undefined,
+};
+
 /** Answers pings with pongs and takes everything else, unless the test says otherwise. */
 export class FakeGateway implements Gateway {
+  readonly places = noPlaces;
   draining = false;
   readonly rpc: Gateway['rpc'] = { receive: ({ reply }) => reply.taken(204) };
   readonly arrivals: Arrival[] = [];
@@ -166,10 +172,6 @@ export class FakeGateway implements Gateway {
 
   listen(request: SessionRequest, open: () => Connection): Promise<Failure | undefined> {
     return this.onListen(request, open);
-  }
-
-  memberOf(): undefined {
-    return undefined;
   }
 
   memberOfRetry(): undefined {

@@ -1,0 +1,71 @@
+/**
+ * The connections between replicas: TLS with a key that both ends have (RFC 5489), derived from `seal.key`. So there are
+ * no certificates to issue, and a party without the key gets no connection.
+ */
+import { hkdfSync } from 'node:crypto';
+import { Agent, request } from 'node:https';
+import type { TlsOptions } from 'node:tls';
+import type { Dial } from './forward.ts';
+
+const KEY_BYTES = 32;
+const IDENTITY_BYTES = 12;
+/** With a fresh exchange for each connection: who learns the key later cannot read what was recorded. */
+const CIPHERS = 'ECDHE-PSK-CHACHA20-POLY1305';
+/** Node has keys that both ends know in TLS 1.2 only. */
+const versions = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+const CONNECT_MS = 2_000;
+const HANDSHAKE_MS = 5_000;
+
+interface SharedKey {
+  readonly identity: string;
+  readonly key: Buffer;
+}
+
+function sharedKey(secret: string): SharedKey {
+  const derived = (use: string, bytes: number) =>
+    Buffer.from(hkdfSync('sha256', secret, 'bascule', `cluster ${use}`, bytes));
+  return { identity: derived('identity', IDENTITY_BYTES).toString('base64url'), key: derived('key', KEY_BYTES) };
+}
+
+/** Accepts the current secret and those from before. */
+export function doorOptions(secret: string, previous: readonly string[]): TlsOptions {
+  const keys = new Map([secret, ...previous].map((each) => [sharedKey(each).identity, sharedKey(each).key]));
+  const handshakeTimeout = HANDSHAKE_MS;
+  return {
+    ...versions,
+    ciphers: CIPHERS,
+    handshakeTimeout,
+    pskCallback: (_socket, identity) => keys.get(identity) ?? null,
+  };
+}
+
+export interface Door {
+  readonly agent: Agent;
+  dialAt(address: string): Dial;
+}
+
+export function openDoor(secret: string): Door {
+  const { identity, key } = sharedKey(secret);
+  const agent = new Agent({
+    ...{ keepAlive: true, maxFreeSockets: 64, ...versions, ciphers: CIPHERS },
+    // There is no certificate: the key proves who answers.
+    checkServerIdentity: () => undefined,
+    pskCallback: () => ({ psk: key, identity }),
+  });
+  return {
+    agent,
+    dialAt: (address) => (options) => {
+      const { hostname, port } = new URL(`https://${address}`);
+      const onward = request({ ...options, host: hostname.replace(/^\[|\]$/g, ''), port });
+      onward.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        const late = setTimeout(
+          () => onward.destroy(Object.assign(new Error('no connection'), { code: 'ETIMEDOUT' })),
+          CONNECT_MS,
+        );
+        socket.once('secureConnect', () => clearTimeout(late)).once('close', () => clearTimeout(late));
+      });
+      return onward;
+    },
+  };
+}

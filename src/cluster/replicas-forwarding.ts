@@ -1,0 +1,277 @@
+/**
+ * Which requests belong to another replica, and how they get there. The stage between authentication and session.
+ *
+ * A session is at the process that opened it, or at one that took it over. A process that does not have a session says
+ * so (421), and where it is if it knows. A process that leaves keeps what waits for an answer and gives away the rest.
+ */
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ForwardedFrom, Forwarding, Passing, Door as ServerDoor } from '../downstream/forwarding.ts';
+import { headersOf } from '../downstream/post.ts';
+import { respondEmpty, respondFailure } from '../downstream/respond.ts';
+import { Failure } from '../errors/failure.ts';
+import type { SessionOrigin } from '../exchange/arrival.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import type { Door } from './door.ts';
+import { ENVELOPE_HEADER, type Envelopes } from './envelope.ts';
+import { type Forwarded, forward, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
+import type { Members } from './members.ts';
+import type { Owners } from './owners.ts';
+
+/** How often to look whether a process that does not answer is gone. */
+const LOOK_MS = 100;
+/** Beyond the lease: the other processes have noticed by then. */
+const SLACK_MS = 2_000;
+/** A request that is sent from one process to the next so often is sent in a circle. */
+const MOST_HOPS = 6;
+
+export interface ReplicasPorts {
+  readonly members: Members;
+  readonly owners: Owners;
+  readonly envelopes: Envelopes;
+  /** How the others are reached. */
+  readonly onward: Door;
+  /** Where the others reach this one. */
+  readonly door: ServerDoor;
+  readonly leaseMs: number;
+  readonly opened: (address: { readonly host: string; readonly port: number }) => void;
+}
+
+export class ReplicasForwarding implements Forwarding {
+  readonly member: string;
+  readonly door: ServerDoor;
+  readonly #ports: ReplicasPorts;
+
+  constructor(ports: ReplicasPorts) {
+    this.#ports = ports;
+    this.member = ports.members.own;
+    this.door = ports.door;
+  }
+
+  opened(address: { readonly host: string; readonly port: number }): void {
+    this.#ports.opened(address);
+  }
+
+  take(passing: Passing): boolean {
+    const { res, endpoint, sender, boundTo, message } = passing;
+    const { members, owners } = this.#ports;
+    const { gateway } = res.shared;
+    const isClients = res.forwarded === undefined;
+    const id = boundTo === undefined ? res.req.headers['mcp-session-id'] : undefined;
+    if (typeof id !== 'string') {
+      const member = boundTo ?? (message && gateway.memberOfRetry({ endpoint, sender, message }));
+      if (member !== undefined) return isClients && this.#takeBound(passing, member);
+      const other = isClients && members.isLeaving ? members.another() : undefined;
+      return other !== undefined && this.#begin(passing, this.#try(passing, other));
+    }
+    const isHere = gateway.places.has(id);
+    if (isHere && !members.isLeaving && !owners.isDoubtful(id) && !this.#isOfPrevious(passing, id)) return false;
+    return this.#begin(passing, isClients ? this.#route(passing, id) : this.#answer(passing, id));
+  }
+
+  accept(req: IncomingMessage): ForwardedFrom | undefined {
+    const text = req.headers[ENVELOPE_HEADER];
+    const asked = { to: this.member, method: req.method ?? '', url: req.url ?? '' };
+    return typeof text === 'string' ? this.#ports.envelopes.open(text, asked) : undefined;
+  }
+
+  close(): void {
+    this.#ports.onward.agent.destroy();
+  }
+
+  #begin({ res }: Passing, doing: Promise<void>): true {
+    doing.catch((error: unknown) => {
+      const failure = error instanceof Failure ? error : new Failure('owner_unavailable', { cause: error });
+      if (!res.headersSent && !res.gone) respondFailure(res, failure, { era: 'legacy' });
+    });
+    return true;
+  }
+
+  /** A connection, or a pending call, is at one process and nowhere else. */
+  #takeBound(passing: Passing, member: string): boolean {
+    // Without that process it is gone: this one says so.
+    if (member === this.member || this.#ports.members.stateOf(member) === 'gone') return false;
+    return this.#begin(passing, this.#bound(passing, member));
+  }
+
+  async #bound(passing: Passing, member: string): Promise<void> {
+    for (const until = this.#deadline(); ; await sleep(LOOK_MS)) {
+      const outcome = await this.#forward(passing, member);
+      if (outcome.kind === 'answered') return;
+      if (outcome.kind === 'moved' || this.#ports.members.stateOf(member) === 'gone') return passing.serve();
+      if (outcome.kind === 'cut' || Date.now() > until) return respondUnavailable(passing.res, outcome.cause);
+    }
+  }
+
+  /** Has another process serve it, or serves it here. */
+  async #try(passing: Passing, member: string): Promise<void> {
+    const outcome = await this.#forward(passing, member);
+    if (outcome.kind === 'cut') respondUnavailable(passing.res, outcome.cause);
+    else if (outcome.kind !== 'answered') passing.serve();
+  }
+
+  /** A request that another process has handed over. It is never passed on. */
+  async #answer(passing: Passing, id: string): Promise<void> {
+    const { owners, members } = this.#ports;
+    const { res } = passing;
+    const { places } = res.shared.gateway;
+    if (places.has(id)) {
+      if (this.#isOfPrevious(passing, id)) return respondMoved(passing, owners.previousOf(id));
+      if (members.isLeaving && !(await this.#isKept(passing, id))) return respondMoved(passing, owners.found(id));
+      return passing.serve();
+    }
+    const origin = this.#originOf(passing);
+    if (origin === undefined) return passing.serve();
+    const recorded = await owners.read(id);
+    const owner = recorded ?? origin.member;
+    if (owner === this.member && !members.isLeaving) return passing.serve();
+    const isGiven =
+      (res.forwarded?.takesOver === true && res.forwarded.from === owner) || members.stateOf(owner) === 'gone';
+    if (isGiven && !members.isLeaving && origin.until !== undefined) {
+      if (await owners.claim(id, recorded, owner, origin.until)) return passing.serve();
+      return respondMoved(passing, await owners.read(id));
+    }
+    respondMoved(passing, owner === this.member ? undefined : owner);
+  }
+
+  /** A request of a client: finds the process that has its session, or takes the session over. */
+  async #route(passing: Passing, id: string): Promise<void> {
+    const { owners, members } = this.#ports;
+    const { places } = passing.res.shared.gateway;
+    const previous = owners.previousOf(id);
+    if (previous !== undefined && this.#isOfPrevious(passing, id)) return this.#try(passing, previous);
+    if (places.has(id) && !(await this.#hasLost(passing, id))) {
+      if (!members.isLeaving || (await this.#isKept(passing, id))) return passing.serve();
+      if (owners.found(id) === undefined) return this.#giveAway(passing, id);
+    }
+    const origin = this.#originOf(passing) ?? { member: this.member, until: undefined };
+    await this.#find(passing, id, origin);
+  }
+
+  /** Whether another process has taken the session over while this one was cut off. */
+  async #hasLost({ res }: Passing, id: string): Promise<boolean> {
+    const { owners, members } = this.#ports;
+    if (!owners.isDoubtful(id)) return false;
+    const owner = await owners.read(id);
+    owners.settle(id);
+    if (owner === undefined || owner === this.member || members.stateOf(owner) === 'gone') return false;
+    res.shared.gateway.places.release(id);
+    owners.foundAt(id, owner);
+    return true;
+  }
+
+  async #giveAway(passing: Passing, id: string): Promise<void> {
+    const { owners, members } = this.#ports;
+    const other = members.another();
+    if (other === undefined) return passing.serve();
+    const outcome = await this.#forward(passing, other, true);
+    if (outcome.kind === 'answered') owners.foundAt(id, other);
+    else if (outcome.kind === 'cut') respondUnavailable(passing.res, outcome.cause);
+    else if (outcome.kind === 'moved' && outcome.to !== undefined && outcome.to !== this.member) {
+      owners.foundAt(id, outcome.to);
+      await this.#find(passing, id, { member: this.member, until: undefined });
+    } else passing.serve();
+  }
+
+  async #find(passing: Passing, id: string, origin: SessionOrigin): Promise<void> {
+    const { owners, members } = this.#ports;
+    const { res } = passing;
+    let next: string | undefined = owners.found(id) ?? origin.member;
+    let cause: Error = new Error('the process that has the session was not found');
+    const until = this.#deadline();
+    for (let hops = 0; hops < MOST_HOPS && Date.now() < until; ) {
+      if (next === undefined || next === this.member || members.addressOf(next) === undefined) {
+        hops += 1;
+        next = await this.#claim(id, origin, next);
+        if (next === this.member) return passing.serve();
+        continue;
+      }
+      const outcome: Forwarded = await this.#forward(passing, next);
+      if (outcome.kind === 'answered') return owners.foundAt(id, next === origin.member ? undefined : next);
+      if (outcome.kind === 'cut') return respondUnavailable(res, outcome.cause);
+      if (outcome.kind === 'moved') {
+        hops += 1;
+        owners.foundAt(id, undefined);
+        next = outcome.to ?? (await this.#claim(id, origin, next));
+        if (next === this.member) return passing.serve();
+      } else {
+        cause = outcome.cause;
+        // Until its lease has ended, the process may have the session and be cut off from this one alone.
+        if (members.stateOf(next) === 'gone') next = undefined;
+        else await sleep(LOOK_MS);
+      }
+    }
+    // An answer that nobody waits for any more.
+    if (passing.message !== undefined && isLate(passing.message)) respondEmpty(res, 202);
+    else respondUnavailable(res, cause);
+  }
+
+  /**
+   * The process that has the session: this one, if it could be taken over. `last`: the process that was asked and does
+   * not have it any more.
+   */
+  async #claim(id: string, { member, until }: SessionOrigin, last: string | undefined): Promise<string> {
+    const { owners, members } = this.#ports;
+    const recorded = await owners.read(id);
+    const owner = recorded ?? member;
+    if (owner === this.member || (owner !== last && members.stateOf(owner) === 'alive')) return owner;
+    // Only the process that is gone could serve it: this one says that it is not found.
+    if (until === undefined) return this.member;
+    if (members.isLeaving) return members.another() ?? this.member;
+    return (await owners.claim(id, recorded, owner, until)) ? this.member : ((await owners.read(id)) ?? member);
+  }
+
+  /** An answer or a cancellation of something that the process asked which had the session before. */
+  #isOfPrevious({ res, message }: Passing, id: string): boolean {
+    const previous = this.#ports.owners.previousOf(id);
+    if (previous === undefined || message === undefined || !isLate(message)) return false;
+    if (this.#ports.members.stateOf(previous) === 'gone') return false;
+    return !res.shared.gateway.places.awaits(id, message);
+  }
+
+  /** Of a process that leaves: what it still does for a session itself. */
+  async #isKept({ res, message }: Passing, id: string): Promise<boolean> {
+    const { places } = res.shared.gateway;
+    if (res.req.method === 'DELETE') return true;
+    if (message !== undefined && places.awaits(id, message)) return true;
+    return !(await places.canMove(id));
+  }
+
+  #originOf({ res, endpoint, sender }: Passing): SessionOrigin | undefined {
+    return res.shared.gateway.places.openedBy({ endpoint, sender, header: headersOf(res.req) });
+  }
+
+  #forward({ res, sender, body }: Passing, member: string, takesOver = false): Promise<Forwarded> {
+    const { members, envelopes, onward } = this.#ports;
+    const { req, shared } = res;
+    const envelope = envelopes.write({
+      ...{
+        from: this.member,
+        to: member,
+        method: req.method ?? '',
+        url: req.url ?? '',
+        principal: sender.principal.key,
+      },
+      ...{ address: shared.currentGeneration.now.addresses.of(req), takesOver },
+    });
+    const dial = onward.dialAt(members.addressOf(member) ?? '');
+    return forward(res, { dial, agent: onward.agent, more: [ENVELOPE_HEADER, envelope], body });
+  }
+
+  #deadline(): number {
+    return Date.now() + this.#ports.leaseMs + SLACK_MS;
+  }
+}
+
+function respondMoved({ res }: Passing, to = ''): void {
+  respondFailure(
+    res,
+    new Failure('session_moved', { http: { status: MOVED_STATUS, headers: { [MOVED_HEADER]: to } } }),
+  );
+}
+
+/** What may come after the session has moved. */
+function isLate(message: Message | Batch): boolean {
+  if (message.kind === 'result' || message.kind === 'error') return true;
+  return message.kind === 'notification' && message.method === 'notifications/cancelled';
+}

@@ -1,0 +1,50 @@
+/** Sessions as other processes of this gateway see them: which are here, and what can be done with them elsewhere. */
+import { Failure } from '../errors/failure.ts';
+import type { SessionOrigin, SessionPlaces, SessionRequest } from '../exchange/arrival.ts';
+import { readCancelled } from '../exchange/cancelled.ts';
+import { memberNamedBy } from '../exchange/member-id.ts';
+import type { Batch, Message } from '../wire/message.ts';
+import type { Pipeline } from './pipeline.ts';
+
+export class OwnSessions implements SessionPlaces {
+  readonly #pipeline: Pipeline;
+
+  constructor(pipeline: Pipeline) {
+    this.#pipeline = pipeline;
+  }
+
+  has(id: string): boolean {
+    return this.#pipeline.shared.sessions.has(id);
+  }
+
+  get ids(): readonly string[] {
+    return this.#pipeline.shared.sessions.all().map(({ id }) => id);
+  }
+
+  openedBy({ endpoint, sender, header }: SessionRequest): SessionOrigin | undefined {
+    const id = header('mcp-session-id') ?? '';
+    const member = memberNamedBy(id);
+    return member === undefined
+      ? this.#pipeline.continued.opened(id, endpoint, sender.principal)
+      : { member, until: undefined };
+  }
+
+  awaits(id: string, message: Message | Batch): boolean {
+    const session = this.#pipeline.shared.sessions.get(id);
+    if (session === undefined) return false;
+    if (message.kind === 'result' || message.kind === 'error') return session.asks.isOpen(message);
+    const cancelled = message.kind === 'notification' ? readCancelled(message) : undefined;
+    return cancelled !== undefined && session.inflight.only(cancelled.id) !== undefined;
+  }
+
+  async canMove(id: string): Promise<boolean> {
+    const session = this.#pipeline.shared.sessions.get(id);
+    if (session === undefined || session.sealedUntil === undefined) return false;
+    return this.#pipeline.continued.mayLoseProcesses(session.endpoint, session.principal);
+  }
+
+  release(id: string): void {
+    const { sessions } = this.#pipeline.shared;
+    sessions.release(id, new Failure('session_ended', { message: 'The session goes on in another process' }));
+  }
+}

@@ -1,0 +1,165 @@
+/** Three replicas behind a balancer: any of them serves any request. */
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  cancelled,
+  echo,
+  expectRefused,
+  Held,
+  request,
+  result,
+  sessionNotFound,
+  text,
+} from '../interaction/harness/behind.ts';
+import { type Json, send, until } from '../interaction/harness/client.ts';
+import { connectLegacy, modern } from '../interaction/harness/eras.ts';
+import { legacyBackend, modernBackend } from '../interaction/harness/http-backend.ts';
+import { AskingBackend } from '../interaction/harness/server-requests.ts';
+import { SseClient } from '../interaction/harness/sse-client.ts';
+import { legacyProcess } from '../interaction/harness/stdio-backend.ts';
+import { verifies } from '../requirements/verifies.ts';
+import { REPLICAS, startReplicas } from './replicas.ts';
+
+describe('a legacy session is served by all replicas', verifies('gateway:replicas:sessions'), () => {
+  it('with one process of a stdio backend', async () => {
+    const backend = await legacyProcess({
+      'tools/call': (turn) => turn.result(text(`${turn.process.pid} ${JSON.stringify(turn.message.params.arguments)}`)),
+    });
+    const { url, balancer } = await startReplicas({
+      backends: { b: { command: backend.command, args: backend.args } },
+    });
+    const client = await connectLegacy(url);
+    const said: string[] = [];
+    for (let n = 0; n < 3 * REPLICAS; n++) said.push((await client.post(call(n, { n }))).json().result.content[0].text);
+    const [pid = ''] = (said[0] ?? '').split(' ');
+    expect(said).toEqual(said.map((_, n) => `${pid} {"n":${n}}`));
+    expect(balancer.shareElsewhere(client.session)).toBeGreaterThan(0.5);
+  });
+
+  it('with its stream, cancellation and DELETE', async () => {
+    const held = new Held();
+    const backend = await legacyBackend({ 'tools/call': held.take });
+    const { url } = await startReplicas({ backends: { b: { url: backend.url } } });
+    const client = await connectLegacy(url);
+    const stream = await client.listen();
+    expect(stream.status).toBe(200);
+    const pending = client.stream(call('c'));
+    await held.nth(1);
+    for (let n = 0; n < REPLICAS; n++) expect((await client.post(cancelled('c', 'enough'))).status).toBe(202);
+    await until(
+      () => backend.received.some(({ message }) => message?.method === 'notifications/cancelled'),
+      'the backend hears of it',
+    );
+    (await pending).close();
+    stream.close();
+    expect((await client.end()).status).toBe(204);
+    for (let n = 0; n < REPLICAS; n++)
+      expectRefused(await client.post(request(n, 'ping')), 404, { ...sessionNotFound, id: n });
+  });
+
+  it.each(['http', 'stdio'] as const)('with server requests of a %s backend', async (transport) => {
+    const backend = await AskingBackend.start(transport);
+    const { url } = await startReplicas({ backends: { b: backend.config } });
+    const client = await connectLegacy(url, { capabilities: { elicitation: {} } });
+    for (let n = 0; n < REPLICAS; n++) {
+      const answer = await client.stream(request(n, 'tools/call', { name: 'greet', arguments: {} }));
+      const asked = await answer.message(({ method }) => method === 'elicitation/create');
+      const accepted = await client.post(result(asked.id, { action: 'accept', content: { name: 'Ada' } }));
+      expect(accepted.status).toBe(202);
+      const over = await answer.message(({ id, method }) => id === n && method === undefined);
+      expect(over.result).toBeDefined();
+      answer.close();
+    }
+  });
+});
+
+it('a modern client retries a pending call at any replica', verifies('gateway:replicas:pending'), async () => {
+  const backend = await AskingBackend.start('http');
+  const { url } = await startReplicas({ backends: { b: backend.config } });
+  const capabilities = { elicitation: { form: {} } };
+  for (let n = 0; n < 2 * REPLICAS; n++) {
+    const params = { name: 'greet', arguments: { n } };
+    const first = await send(url, modern({ method: 'tools/call', params, capabilities }));
+    const { requestState, inputRequests } = first.json().result as Json;
+    const [key = ''] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
+    const second = await send(
+      url,
+      modern({ id: 2, method: 'tools/call', params: { ...params, requestState, inputResponses }, capabilities }),
+    );
+    expect(second.json().result?.resultType, second.body).toBe('complete');
+  }
+});
+
+it('a client of HTTP+SSE sends its messages to any replica', verifies('gateway:replicas:sessions'), async () => {
+  const backend = await legacyBackend(echo);
+  const { origin } = await startReplicas({ backends: { b: { url: backend.url } } });
+  const client = await SseClient.connect(`${origin}/sse`);
+  for (let n = 1; n <= 2 * REPLICAS; n++)
+    expect((await client.ask(call(n, { n }))).result).toEqual(text(JSON.stringify({ n })));
+  client.close();
+});
+
+describe('a replica that is killed', verifies('gateway:replicas:killed'), () => {
+  it('leaves its sessions with HTTP backends to the others', async () => {
+    const backend = await legacyBackend(echo);
+    const { url, all, balancer } = await startReplicas({ backends: { b: { url: backend.url } } });
+    const clients = await Promise.all(Array.from({ length: 2 * REPLICAS }, () => connectLegacy(url)));
+    all[0]?.program.kill('SIGKILL');
+    await all[0]?.program.exited;
+    for (let n = 0; n < 2; n++)
+      for (const client of clients)
+        expect((await client.post(call(n, { n }))).json()).toEqual(result(n, text(JSON.stringify({ n }))));
+    expect(balancer.log.length).toBeGreaterThan(0);
+  });
+
+  it('takes its stateful stdio sessions with it: 404, within the time of a lease', async () => {
+    const backend = await legacyProcess({ 'tools/call': (turn) => turn.result(text('done')) });
+    const { url, all } = await startReplicas({ backends: { b: { command: backend.command, args: backend.args } } });
+    const clients = await Promise.all(Array.from({ length: REPLICAS }, () => connectLegacy(url)));
+    all[0]?.program.kill('SIGKILL');
+    await all[0]?.program.exited;
+    const statuses = await Promise.all(clients.map(async (client) => (await client.post(call(1))).status));
+    expect(statuses.sort()).toEqual([200, 200, 404]);
+  });
+});
+
+describe('replicas that are restarted one after the other under load', verifies('gateway:replicas:rolling'), () => {
+  it('fail no modern call, and no call of a legacy session with HTTP backends', async () => {
+    const [legacy, current] = [await legacyBackend(echo), await modernBackend(echo)];
+    const replicas = await startReplicas({ backends: { legacy: { url: legacy.url }, modern: { url: current.url } } });
+    const { origin, all } = replicas;
+    const clients = await Promise.all(Array.from({ length: 4 }, () => connectLegacy(`${origin}/servers/legacy/mcp`)));
+    let isOver = false;
+    let calls = 0;
+    const failed: string[] = [];
+    const load = async (one: (n: number) => Promise<{ status: number; body: string }>) => {
+      for (let n = 1; !isOver; n++) {
+        const { status, body } = await one(n);
+        calls += 1;
+        if (status !== 200 || !body.includes(`\\"n\\":${n}`)) failed.push(`${status} ${body}`);
+      }
+    };
+    const modernCall = (n: number) =>
+      send(
+        `${origin}/servers/modern/mcp`,
+        modern({ method: 'tools/call', params: { name: 'echo', arguments: { n } } }),
+      );
+    const running = [
+      ...clients.map((client) => load((n) => client.post(call(n, { n })))),
+      ...clients.map((client) => load((n) => client.post(call(`other-${n}`, { n })))),
+      load(modernCall),
+      load(modernCall),
+    ];
+    for (const old of all.slice(0, REPLICAS)) {
+      await replicas.add();
+      old.program.kill('SIGTERM');
+      await old.program.exited;
+      all.splice(all.indexOf(old), 1);
+    }
+    isOver = true;
+    await Promise.all(running);
+    expect(failed).toEqual([]);
+    expect(calls).toBeGreaterThan(100);
+  });
+});
