@@ -180,7 +180,7 @@ export class ReplicasForwarding implements Forwarding {
     let cause: Error = new Error('the process that has the session was not found');
     const until = this.#deadline();
     for (let hops = 0; hops < MOST_HOPS && Date.now() < until; ) {
-      if (next === undefined || next === this.member || members.addressOf(next) === undefined) {
+      if (next === undefined || next === this.member || !(await this.#isAsked(next, passing))) {
         hops += 1;
         next = await this.#claim(id, origin, next);
         if (next === this.member) return passing.serve();
@@ -204,6 +204,15 @@ export class ReplicasForwarding implements Forwarding {
     // An answer that nobody waits for any more.
     if (passing.message !== undefined && isLate(passing.message)) respondEmpty(res, 202);
     else respondUnavailable(res, cause);
+  }
+
+  /** Whether to ask a process for its session. One that leaves is asked for what only it can do. */
+  async #isAsked(member: string, passing: Passing): Promise<boolean> {
+    const { members } = this.#ports;
+    if (members.addressOf(member) === undefined) return false;
+    if (members.stateOf(member) !== 'leaving' || passing.res.req.method === 'DELETE') return true;
+    if (passing.message !== undefined && isLate(passing.message)) return true;
+    return !(await passing.res.shared.gateway.places.canTake(passing));
   }
 
   /**

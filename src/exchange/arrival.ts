@@ -83,6 +83,8 @@ export interface SessionPlaces {
   awaits(id: string, message: Message | Batch): boolean;
   /** Whether another process may go on with the session: nothing of it is lost with a backend's process. */
   canMove(id: string): Promise<boolean>;
+  /** The same for a session that is not here. */
+  canTake(request: SentRequest): Promise<boolean>;
   /** The session goes on in another process. */
   release(id: string): void;
 }

@@ -1,6 +1,6 @@
 /** Sessions as other processes of this gateway see them: which are here, and what can be done with them elsewhere. */
 import { Failure } from '../errors/failure.ts';
-import type { SessionOrigin, SessionPlaces, SessionRequest } from '../exchange/arrival.ts';
+import type { SentRequest, SessionOrigin, SessionPlaces, SessionRequest } from '../exchange/arrival.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { memberNamedBy } from '../exchange/member-id.ts';
 import type { Batch, Message } from '../wire/message.ts';
@@ -41,6 +41,10 @@ export class OwnSessions implements SessionPlaces {
     const session = this.#pipeline.shared.sessions.get(id);
     if (session === undefined || session.sealedUntil === undefined) return false;
     return this.#pipeline.continued.mayLoseProcesses(session.endpoint, session.principal);
+  }
+
+  canTake({ endpoint, sender: { principal } }: SentRequest): Promise<boolean> {
+    return this.#pipeline.continued.mayLoseProcesses(endpoint, principal);
   }
 
   release(id: string): void {

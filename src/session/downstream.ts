@@ -5,8 +5,9 @@
 import { Failure } from '../errors/failure.ts';
 import { LinkedList } from '../exchange/linked-list.ts';
 import type { Connection, Urgency } from '../exchange/outlet.ts';
-import type { EventLog } from '../store/ports.ts';
-import { parseEventId, Stream, type StreamOwner } from './event-stream.ts';
+import type { EventLog, LoggedEvent } from '../store/ports.ts';
+import { skimMessage } from '../wire/skim.ts';
+import { type EventPlace, eventId, logKey, parseEventId, Stream, type StreamOwner } from './event-stream.ts';
 
 /** Marks a server request among the kept messages. */
 export const questionKey = 'question';
@@ -18,7 +19,8 @@ export interface Downstream {
   readonly connected: boolean;
   /** Whether the client reads a stream for messages outside of its requests. */
   readonly listens: boolean;
-  close(): void;
+  /** `isContinued`: the session goes on elsewhere, and its client may resume there. */
+  close(isContinued: boolean): void;
 }
 
 export class ConnectionDownstream implements Downstream {
@@ -148,22 +150,33 @@ export class StreamsDownstream implements Downstream, StreamOwner {
   async resume(eventId: string, open: () => Connection): Promise<boolean> {
     const event = parseEventId(eventId);
     const stream = event && this.#streams.find(({ id }) => id === event.stream);
-    if (event !== undefined && this.#wasElsewhere(event.stream)) {
-      this.listen(open);
-      return true;
-    }
+    if (event !== undefined && this.#wasElsewhere(event.stream)) return this.#resumeElsewhere(event, open);
     if (event === undefined || stream === undefined || !(await stream.resume(event.sequence, open))) return false;
     if (this.#standalone.includes(stream)) this.#flush(stream);
     return true;
   }
 
-  /**
-   * Whether it is a standalone stream from before the session was continued here. Its events are gone, and what they
-   * said is told again: the client gets a new stream.
-   */
   #wasElsewhere(stream: string): boolean {
     const { tag, isContinued } = this.#facts;
-    return isContinued === true && !stream.startsWith(tag) && stream.includes(`.${STANDALONE}`);
+    return isContinued === true && !stream.startsWith(`${tag}.`);
+  }
+
+  /**
+   * A stream from before the session was continued here. A log that processes share has its events. A standalone stream
+   * goes on as a new one; without a log, what was missed is told again. A response is replayed, or it is lost.
+   */
+  async #resumeElsewhere({ stream, sequence }: EventPlace, open: () => Connection): Promise<boolean> {
+    const events = await this.#log.after(logKey(this.#facts.sessionId, stream), sequence).catch(() => undefined);
+    const replayed = (): Connection => {
+      const connection = open();
+      for (const { sequence: at, data } of events ?? [])
+        connection.send({ id: eventId(stream, at), data, urgency: 'keep', replayed: true });
+      return connection;
+    };
+    if (stream.includes(`.${STANDALONE}`)) this.listen(replayed);
+    else if (events !== undefined && endsWithResponse(events)) replayed().end();
+    else return false;
+    return true;
   }
 
   deliver(message: Uint8Array, urgency: Urgency, key?: string): void {
@@ -180,10 +193,10 @@ export class StreamsDownstream implements Downstream, StreamOwner {
       this.#dropWaiting(this.#waiting);
   }
 
-  close(): void {
+  close(isContinued: boolean): void {
     for (const stream of this.#streams.members()) {
       stream.terminate();
-      stream.forget();
+      if (!isContinued) stream.forget();
     }
     this.#streams.clear();
     this.#waiting = undefined;
@@ -219,4 +232,10 @@ export class StreamsDownstream implements Downstream, StreamOwner {
     this.#streams.remove(oldest);
     oldest.forget();
   }
+}
+
+function endsWithResponse(events: readonly LoggedEvent[]): boolean {
+  const last = events.at(-1)?.data;
+  const message = last === undefined || last.byteLength === 0 ? undefined : skimMessage(last);
+  return message?.kind === 'result' || message?.kind === 'error';
 }

@@ -24,7 +24,6 @@ export class Stream implements ResumableStream, ListMember<Stream> {
   /** Unique within its session. */
   readonly id: string;
   readonly #log: EventLog;
-  /** The key of the events in the log: stream ids are unique within their session only. */
   readonly #logKey: string;
   #sequence = 0;
   #connection: Connection | undefined;
@@ -35,7 +34,7 @@ export class Stream implements ResumableStream, ListMember<Stream> {
   constructor(id: string, { sessionId, polls }: StreamsFacts, log: EventLog, owner: StreamOwner) {
     this.id = id;
     this.#polls = polls;
-    this.#logKey = `${sessionId}/${id}`;
+    this.#logKey = logKey(sessionId, id);
     this.#log = log;
     this.#owner = owner;
   }
@@ -125,14 +124,29 @@ export class Stream implements ResumableStream, ListMember<Stream> {
   }
 
   #eventId(sequence: number): string {
-    return `${this.id}${separator}${sequence}`;
+    return eventId(this.id, sequence);
   }
 }
 
+/** What an event id names. */
+export interface EventPlace {
+  readonly stream: string;
+  readonly sequence: number;
+}
+
+export function eventId(stream: string, sequence: number): string {
+  return `${stream}${separator}${sequence}`;
+}
+
+/** Stream ids are unique within their session only. */
+export function logKey(sessionId: string, stream: string): string {
+  return `${sessionId}/${stream}`;
+}
+
 /** Undefined for anything that is not one of our event ids. */
-export function parseEventId(eventId: string): { readonly stream: string; readonly sequence: number } | undefined {
-  const at = eventId.lastIndexOf(separator);
-  const digits = eventId.slice(at + 1);
+export function parseEventId(id: string): EventPlace | undefined {
+  const at = id.lastIndexOf(separator);
+  const digits = id.slice(at + 1);
   if (at <= 0 || !/^\d{1,15}$/.test(digits)) return undefined;
-  return { stream: eventId.slice(0, at), sequence: Number(digits) };
+  return { stream: id.slice(0, at), sequence: Number(digits) };
 }

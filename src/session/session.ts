@@ -240,9 +240,9 @@ export class Session {
 
   /**
    * Cancels all calls of the client upstream, and answers its requests with an error: the client did not cancel them,
-   * and must not wait forever.
+   * and must not wait forever. `isContinued`: the session goes on elsewhere.
    */
-  end(failure: Failure): void {
+  end(failure: Failure, isContinued = false): void {
     if (this.#ended) return;
     this.#ended = true;
     for (const exchange of this.inflight.all()) exchange.abort(failure);
@@ -253,6 +253,6 @@ export class Session {
     this.#subscriptions?.clear();
     for (const listening of this.#listenings?.values() ?? []) listening.close();
     for (const action of this.#endings ?? []) action();
-    this.downstream.close();
+    this.downstream.close(isContinued);
   }
 }

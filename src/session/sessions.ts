@@ -88,7 +88,7 @@ export class Sessions {
 
   /** Ends the session here. It has not ended: another process goes on with it. */
   release(id: string, failure: Failure): void {
-    this.#drop(id, failure);
+    this.#drop(id, failure, true);
   }
 
   /** Whether the session is here, for whichever principal and endpoint, expired or not. */
@@ -134,7 +134,8 @@ export class Sessions {
   close(failure: Failure): void {
     this.#stopListening();
     this.#stopSweeping();
-    for (const id of [...this.#sessions.keys()]) this.#drop(id, failure);
+    // Another process, or the next one, may continue them.
+    for (const id of [...this.#sessions.keys()]) this.#drop(id, failure, true);
     for (const session of [...this.#retiring]) session.end(failure);
   }
 
@@ -148,11 +149,11 @@ export class Sessions {
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
   }
 
-  #drop(id: string, failure: Failure): void {
+  #drop(id: string, failure: Failure, isContinued = false): void {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
     this.#perPrincipal.add(session.principal.key, -1);
-    session.end(failure);
+    session.end(failure, isContinued);
   }
 }

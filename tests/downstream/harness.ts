@@ -123,6 +123,7 @@ export interface Connected {
 
 const noPlaces: Gateway['places'] = {
   ...{ ids: [], has: () => true, openedBy: () => undefined, awaits: () => false, canMove: async () => false },
+  canTake: async () => false,
   release: () => undefined,
 };
 

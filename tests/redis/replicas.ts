@@ -9,6 +9,7 @@ export const KEY = 'a key that all replicas of the tests have';
 export const REPLICAS = 3;
 /** Short, so that tests need not wait for long. */
 export const LEASE_MS = 1_500;
+const LOOK_MS = 100;
 
 export interface Replicas {
   readonly redis: TestRedis;
@@ -24,11 +25,13 @@ export interface Replicas {
 export interface ReplicasOptions {
   readonly count?: number;
   readonly redis?: TestRedis;
+  /** More of the config of each, by its number. */
+  readonly each?: (number: number) => object;
 }
 
 export async function startReplicas(
   config: object,
-  { count = REPLICAS, redis }: ReplicasOptions = {},
+  { count = REPLICAS, redis, each = () => ({}) }: ReplicasOptions = {},
 ): Promise<Replicas> {
   const shared = redis ?? (await startRedis());
   if (redis === undefined) onTestFinished(() => shared.close());
@@ -37,16 +40,16 @@ export async function startReplicas(
     seal: { key: KEY },
     store: { url: shared.url },
     replicas: { listen: '127.0.0.1:0' },
-    limits: { replicaLeaseMs: LEASE_MS, replicaLeaveMs: 300, ...limits },
+    limits: { replicaLeaseMs: LEASE_MS, replicaLeaveMs: 1_000, ...limits },
     ...rest,
   };
-  const one = () => serve([], configFile(whole));
-  const all = await Promise.all(Array.from({ length: count }, one));
+  const one = (number: number) => serve([], configFile({ ...whole, ...each(number) }));
+  const all = await Promise.all(Array.from({ length: count }, (_, number) => one(number)));
   const balancer = await Balancer.start(all);
   return {
     ...{ redis: shared, all, balancer, origin: balancer.origin, url: `${balancer.origin}/mcp` },
     add: async () => {
-      const served = await one();
+      const served = await one(all.length);
       all.push(served);
       return served;
     },
@@ -58,11 +61,12 @@ export interface Balanced {
   readonly replica: Served;
 }
 
-/** Takes the next replica for each request, whatever it belongs to. One that refuses the connection is left out. */
+/** Takes the next replica for each request, whatever it belongs to. One that is not ready is left out. */
 export class Balancer {
   readonly log: Balanced[] = [];
   readonly origin: string;
   readonly #replicas: readonly Served[];
+  readonly #unready = new Set<Served>();
   #turn = 0;
 
   constructor(origin: string, replicas: readonly Served[]) {
@@ -74,7 +78,9 @@ export class Balancer {
     const server = createServer((req, res) => void balancer.#pass(req, res));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const balancer: Balancer = new Balancer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, replicas);
+    const looking = setInterval(() => void balancer.#look(), LOOK_MS);
     onTestFinished(() => {
+      clearInterval(looking);
       server.close();
       server.closeAllConnections();
     });
@@ -88,12 +94,22 @@ export class Balancer {
     return own.length === 0 ? 0 : 1 - Math.max(...counts) / own.length;
   }
 
+  /** As a balancer with health checks does. */
+  async #look(): Promise<void> {
+    for (const replica of [...this.#replicas]) {
+      const { status } = await fetch(`${replica.origin}/readyz`).catch(() => ({ status: 0 }));
+      if (status === 200) this.#unready.delete(replica);
+      else this.#unready.add(replica);
+    }
+  }
+
   async #pass(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
-    for (let tries = 0; tries < this.#replicas.length; tries++) {
+    for (let tries = 0; tries < 2 * this.#replicas.length; tries++) {
       const replica = this.#replicas[this.#turn++ % this.#replicas.length] as Served;
+      if (this.#unready.has(replica)) continue;
       if (!(await this.#send(replica, req, body, res))) continue;
       const session = req.headers['mcp-session-id'];
       this.log.push({ replica, session: typeof session === 'string' ? session : undefined });

@@ -28,6 +28,7 @@ import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
 import { gatewayTraces } from './rows/gateway-traces.ts';
+import { gatewayReplicas } from './rows/gateway-replicas.ts';
 import { gatewayWorkers } from './rows/gateway-workers.ts';
 import { hosting } from './rows/hosting.ts';
 import { lifecycle } from './rows/lifecycle.ts';
@@ -58,6 +59,7 @@ export const groups = {
   gatewayLegacy,
   gatewayConnections,
   gatewayLog,
+  gatewayReplicas,
   gatewayWorkers,
   gatewayTraces,
   gatewayModern,

@@ -1,0 +1,116 @@
+/** Replicas whose Redis, network, clocks or configs are in trouble. The rows of the table in docs/scaling.md. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { call, echo, result, text } from '../interaction/harness/behind.ts';
+import { send } from '../interaction/harness/client.ts';
+import { connectLegacy, type LegacyClient, modern } from '../interaction/harness/eras.ts';
+import { legacyBackend, modernBackend } from '../interaction/harness/http-backend.ts';
+import { verifies } from '../requirements/verifies.ts';
+import { startProxy } from './proxy.ts';
+import { KEY, LEASE_MS, REPLICAS, startReplicas } from './replicas.ts';
+import { eventually, startRedis } from './server.ts';
+
+async function expectServed(client: LegacyClient, times = 2 * REPLICAS): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    const answer = await client.post(call(n, { n }));
+    expect(answer.json(), answer.body).toEqual(result(n, text(JSON.stringify({ n }))));
+  }
+}
+
+async function started() {
+  const [legacy, current] = [await legacyBackend(echo), await modernBackend(echo)];
+  return {
+    backends: { legacy: { url: legacy.url }, modern: { url: current.url } },
+    endpoints: [
+      { path: '/mcp', backends: ['legacy'] },
+      { path: '/modern', backends: ['modern'] },
+    ],
+  };
+}
+
+const modernCall = () => modern({ method: 'tools/call', params: { name: 'echo', arguments: { a: 1 } } });
+
+describe('replicas', verifies('gateway:replicas:degraded'), () => {
+  it('go on with modern calls and with all sessions while Redis is away, and heal', async () => {
+    const { url, origin, redis } = await startReplicas(await started());
+    const client = await connectLegacy(url);
+    await expectServed(client);
+    await redis.kill();
+    await expectServed(client);
+    for (let n = 0; n < REPLICAS; n++) expect((await send(`${origin}/modern`, modernCall())).status).toBe(200);
+    const opened = await connectLegacy(url);
+    await expectServed(opened);
+    await redis.start();
+    await expectServed(client);
+    await expectServed(opened);
+  });
+
+  it('go on after Redis was restarted without its data', async () => {
+    const { url, redis, all } = await startReplicas(await started());
+    const clients = await Promise.all(Array.from({ length: REPLICAS }, () => connectLegacy(url)));
+    // One session at least is taken over: its record is lost with the data.
+    all[0]?.program.kill('SIGKILL');
+    await all[0]?.program.exited;
+    for (const client of clients) await expectServed(client, 2);
+    await redis.kill();
+    await redis.start({ empty: true });
+    for (const client of clients) await expectServed(client);
+  });
+
+  it('that are cut off from Redis keep their sessions, which others reach, and lose none when they are back', async () => {
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const proxy = await startProxy(redis.port);
+    const each = (number: number) => (number === 0 ? { store: { url: proxy.url } } : {});
+    const { all, url } = await startReplicas(await started(), { redis, each });
+    const [cut] = all;
+    const client = await connectLegacy(`${cut?.origin}/mcp`);
+    proxy.stall();
+    await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+    await expectServed(client, 2);
+    const balanced = Object.assign(Object.create(Object.getPrototypeOf(client)), client, { url });
+    await expectServed(balanced);
+    proxy.resume();
+    await expectServed(balanced);
+  });
+
+  it('that hang are refused by name, and their sessions go on elsewhere after a lease', async () => {
+    const { all, balancer } = await startReplicas(await started());
+    const [hanging, other] = all;
+    const client = await connectLegacy(`${hanging?.origin}/mcp`);
+    const elsewhere = Object.assign(Object.create(Object.getPrototypeOf(client)), client, {
+      url: `${other?.origin}/mcp`,
+    });
+    hanging?.program.kill('SIGSTOP');
+    onTestFinished(() => hanging?.program.kill('SIGCONT'));
+    await eventually('another replica has the session', async () => {
+      const answer = await elsewhere.post(call(1, { n: 1 }));
+      if (answer.status !== 200) expect(answer.json().error.data.reason).toBe('owner_unavailable');
+      return answer.status === 200;
+    });
+    hanging?.program.kill('SIGCONT');
+    // The one that hung learns that it has lost the session.
+    await eventually('both say the same', async () => (await client.post(call(2, { n: 2 }))).status === 200);
+    await expectServed(elsewhere);
+    expect(balancer.log).toEqual([]);
+  });
+
+  it('of another key get no request of the others', async () => {
+    const config = await started();
+    const redis = await startRedis();
+    onTestFinished(() => redis.close());
+    const each = (number: number) => (number === 0 ? { seal: { key: `${KEY} but another one` } } : {});
+    const { all } = await startReplicas(config, { redis, each });
+    const client = await connectLegacy(`${all[1]?.origin}/mcp`);
+    const stranger = Object.assign(Object.create(Object.getPrototypeOf(client)), client, {
+      url: `${all[0]?.origin}/mcp`,
+    });
+    expect((await stranger.post(call(1))).status).toBe(404);
+  });
+
+  it('with another config say so in the log', async () => {
+    const config = await started();
+    const each = (number: number) => (number === 0 ? { limits: { replicaLeaseMs: LEASE_MS, jsonDepth: 20 } } : {});
+    const { all } = await startReplicas(config, { each });
+    await eventually('the log has it', () => all.some(({ program }) => program.stderr.includes('another config')));
+  });
+});
