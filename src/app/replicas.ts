@@ -17,8 +17,11 @@ import { newId } from './shared-services.ts';
 const MEMBER_CHARACTERS = 12;
 /** Clocks of machines may be apart by a minute. */
 const ENVELOPE_MS = 70_000;
-/** How often to forget sessions that have ended, and to see whether the store has lost its data. */
-const LOOK_MS = 5_000;
+/**
+ * How often to forget sessions that have ended, and to see whether the store has lost its data, or a process is gone
+ * that requests wait for.
+ */
+const LOOK_MS = 1_000;
 
 export interface ReplicasOptions {
   readonly store: StoreEngine;
@@ -77,6 +80,7 @@ export class Replicas {
       // Records of sessions that were taken over are gone with the data.
       if (epoch !== undefined && store.epoch !== epoch) this.#owners.doubt(this.#owners.taken);
       epoch = store.epoch;
+      void this.forwarding.look();
       this.#stopLooking = clock.after(LOOK_MS, look);
     };
     look();

@@ -3,7 +3,7 @@
  * no certificates to issue, and a party without the key gets no connection.
  */
 import { hkdfSync } from 'node:crypto';
-import { Agent, request } from 'node:https';
+import { Agent, type AgentOptions, request } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 import type { Dial } from './forward.ts';
 
@@ -42,18 +42,36 @@ export function doorOptions(secret: string, previous: readonly string[]): TlsOpt
 export interface Door {
   readonly agent: Agent;
   dialAt(address: string): Dial;
+  /** Whether a process with the key answers there, whatever it says. */
+  answersAt(address: string): Promise<boolean>;
 }
 
 export function openDoor(secret: string): Door {
   const { identity, key } = sharedKey(secret);
-  const agent = new Agent({
-    ...{ keepAlive: true, maxFreeSockets: 64, ...versions, ciphers: CIPHERS },
+  const settings: AgentOptions = {
+    ...versions,
+    ciphers: CIPHERS,
     // There is no certificate: the key proves who answers.
     checkServerIdentity: () => undefined,
     pskCallback: () => ({ psk: key, identity }),
-  });
-  return {
+  };
+  const agent = new Agent({ ...settings, keepAlive: true, maxFreeSockets: 64 });
+  const door: Door = {
     agent,
+    answersAt: (address) =>
+      new Promise((resolve) => {
+        // On a connection of its own: one that is kept may lead nowhere.
+        const asking = door.dialAt(address)({ method: 'GET', path: '/', agent: new Agent(settings) });
+        asking.setTimeout(CONNECT_MS, () => asking.destroy());
+        asking.on('response', (answer) => {
+          answer.resume();
+          resolve(true);
+        });
+        asking
+          .on('error', () => resolve(false))
+          .on('close', () => resolve(false))
+          .end();
+      }),
     dialAt: (address) => (options) => {
       const { hostname, port } = new URL(`https://${address}`);
       const onward = request({ ...options, host: hostname.replace(/^\[|\]$/g, ''), port });
@@ -68,4 +86,5 @@ export function openDoor(secret: string): Door {
       return onward;
     },
   };
+  return door;
 }

@@ -42,17 +42,21 @@ export interface Onward {
   readonly more: readonly string[];
   /** Where it was read already. */
   readonly body: Uint8Array | undefined;
+  /** Is given what cuts the request off. Returns what to call when it is over. */
+  readonly watched?: (cut: () => void) => () => void;
 }
 
 /** Resolves when the response is over, or cannot be had. */
-export async function forward(res: HttpAnswer, { dial, agent, more, body }: Onward): Promise<Forwarded> {
+export async function forward(res: HttpAnswer, { dial, agent, more, body, watched }: Onward): Promise<Forwarded> {
   const { req } = res;
   const headers = [...kept(req.rawHeaders, ownHeaders), ...more];
   if (res.requestId !== undefined && req.headers['x-request-id'] === undefined)
     headers.push('x-request-id', res.requestId);
   if (body === undefined) res.reading = { fail: () => res.destroy() };
+  let over: (() => void) | undefined;
   const outcome = await new Promise<Forwarded>((resolve) => {
     const onward = dial({ agent, method: req.method ?? '', path: req.url ?? '', headers });
+    over = watched?.(() => onward.destroy(new Error('the process is gone')));
     let isAnswered = false;
     let isConnected = false;
     onward.on('socket', (socket) =>
@@ -90,6 +94,7 @@ export async function forward(res: HttpAnswer, { dial, agent, more, body }: Onwa
     res.whenGone({ gone: () => onward.destroy() });
     if (body !== undefined) onward.end(body);
   });
+  over?.();
   return res.gone ? { kind: 'answered' } : outcome;
 }
 

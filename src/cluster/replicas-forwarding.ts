@@ -16,6 +16,7 @@ import type { Door } from './door.ts';
 import { ENVELOPE_HEADER, type Envelopes } from './envelope.ts';
 import { type Forwarded, forward, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
 import type { Members } from './members.ts';
+import { OpenForwards } from './open-forwards.ts';
 import type { Owners } from './owners.ts';
 
 /** How often to look whether a process that does not answer is gone. */
@@ -41,6 +42,7 @@ export class ReplicasForwarding implements Forwarding {
   readonly member: string;
   readonly door: ServerDoor;
   readonly #ports: ReplicasPorts;
+  readonly #open = new OpenForwards();
 
   constructor(ports: ReplicasPorts) {
     this.#ports = ports;
@@ -73,6 +75,15 @@ export class ReplicasForwarding implements Forwarding {
     const text = req.headers[ENVELOPE_HEADER];
     const asked = { to: this.member, method: req.method ?? '', url: req.url ?? '' };
     return typeof text === 'string' ? this.#ports.envelopes.open(text, asked) : undefined;
+  }
+
+  /** To be called now and then. */
+  look(): Promise<void> {
+    const { members, onward } = this.#ports;
+    return this.#open.look(
+      (member) => members.stateOf(member) === 'gone',
+      (member) => onward.answersAt(members.addressOf(member) ?? ''),
+    );
   }
 
   close(): void {
@@ -264,7 +275,8 @@ export class ReplicasForwarding implements Forwarding {
       ...{ address: shared.currentGeneration.now.addresses.of(req), takesOver },
     });
     const dial = onward.dialAt(members.addressOf(member) ?? '');
-    return forward(res, { dial, agent: onward.agent, more: [ENVELOPE_HEADER, envelope], body });
+    const watched = (cut: () => void) => this.#open.add(member, cut);
+    return forward(res, { dial, agent: onward.agent, more: [ENVELOPE_HEADER, envelope], body, watched });
   }
 
   #deadline(): number {

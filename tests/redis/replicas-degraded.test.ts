@@ -80,6 +80,7 @@ describe('replicas', verifies('gateway:replicas:degraded'), () => {
     const elsewhere = Object.assign(Object.create(Object.getPrototypeOf(client)), client, {
       url: `${other?.origin}/mcp`,
     });
+    await expectServed(elsewhere, 1);
     hanging?.program.kill('SIGSTOP');
     onTestFinished(() => hanging?.program.kill('SIGCONT'));
     await eventually('another replica has the session', async () => {
