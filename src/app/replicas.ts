@@ -1,5 +1,5 @@
 /** This process as one of several replicas: how it joins them, reaches them, and leaves. */
-import { doorOptions, openDoor } from '../cluster/door.ts';
+import { doorOptions, openDialer } from '../cluster/door.ts';
 import { Envelopes } from '../cluster/envelope.ts';
 import { Members } from '../cluster/members.ts';
 import { Owners } from '../cluster/owners.ts';
@@ -61,7 +61,7 @@ export class Replicas {
     this.#owners = new Owners(this.member, { records, digest });
     const { host, port } = config.listen;
     this.forwarding = new ReplicasForwarding({
-      ...{ members: this.members, owners: this.#owners, leaseMs, onward: openDoor(key) },
+      ...{ members: this.members, owners: this.#owners, leaseMs, onward: openDialer(key) },
       envelopes: new Envelopes({ seal: sealed('forward'), timeOfDay, newId, validMs: ENVELOPE_MS }),
       door: { host, port: port === 0 ? 0 : port + portOffset, tls: doorOptions(key, previous) },
       opened: (address) => {

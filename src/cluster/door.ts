@@ -1,6 +1,6 @@
 /**
- * The connections between replicas: TLS with a key that both ends have (RFC 5489), derived from `seal.key`. So there are
- * no certificates to issue, and a party without the key gets no connection.
+ * The connections between replicas: TLS with a key that both ends have (RFC 5489), derived from `seal.key`. So no
+ * certificates have to be issued, and a party without the key gets no connection.
  */
 import { hkdfSync } from 'node:crypto';
 import { Agent, type AgentOptions, request } from 'node:https';
@@ -39,14 +39,14 @@ export function doorOptions(secret: string, previous: readonly string[]): TlsOpt
   };
 }
 
-export interface Door {
+export interface Dialer {
   readonly agent: Agent;
   dialAt(address: string): Dial;
   /** Whether a process with the key answers there, whatever it says. */
   answersAt(address: string): Promise<boolean>;
 }
 
-export function openDoor(secret: string): Door {
+export function openDialer(secret: string): Dialer {
   const { identity, key } = sharedKey(secret);
   const settings: AgentOptions = {
     ...versions,
@@ -56,12 +56,12 @@ export function openDoor(secret: string): Door {
     pskCallback: () => ({ psk: key, identity }),
   };
   const agent = new Agent({ ...settings, keepAlive: true, maxFreeSockets: 64 });
-  const door: Door = {
+  const dialer: Dialer = {
     agent,
     answersAt: (address) =>
       new Promise((resolve) => {
         // On a connection of its own: one that is kept may lead nowhere.
-        const asking = door.dialAt(address)({ method: 'GET', path: '/', agent: new Agent(settings) });
+        const asking = dialer.dialAt(address)({ method: 'GET', path: '/', agent: new Agent(settings) });
         asking.setTimeout(CONNECT_MS, () => asking.destroy());
         asking.on('response', (answer) => {
           answer.resume();
@@ -86,5 +86,5 @@ export function openDoor(secret: string): Door {
       return onward;
     },
   };
-  return door;
+  return dialer;
 }

@@ -6,13 +6,13 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForwardedFrom, Forwarding, Passing, Door as ServerDoor } from '../downstream/forwarding.ts';
-import { headersOf } from '../downstream/post.ts';
+import type { Door, ForwardedFrom, Forwarding, Passing } from '../downstream/forwarding.ts';
+import { headersOf } from '../downstream/request-headers.ts';
 import { respondEmpty, respondFailure } from '../downstream/respond.ts';
 import { Failure } from '../errors/failure.ts';
 import type { SessionOrigin } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import type { Door } from './door.ts';
+import type { Dialer } from './door.ts';
 import { ENVELOPE_HEADER, type Envelopes } from './envelope.ts';
 import { type Forwarded, forward, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
 import type { Members } from './members.ts';
@@ -31,16 +31,16 @@ export interface ReplicasPorts {
   readonly owners: Owners;
   readonly envelopes: Envelopes;
   /** How the others are reached. */
-  readonly onward: Door;
+  readonly onward: Dialer;
   /** Where the others reach this one. */
-  readonly door: ServerDoor;
+  readonly door: Door;
   readonly leaseMs: number;
   readonly opened: (address: { readonly host: string; readonly port: number }) => void;
 }
 
 export class ReplicasForwarding implements Forwarding {
   readonly member: string;
-  readonly door: ServerDoor;
+  readonly door: Door;
   readonly #ports: ReplicasPorts;
   readonly #open = new OpenForwards();
 

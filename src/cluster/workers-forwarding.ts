@@ -2,7 +2,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ForwardedFrom, Forwarding, Passing } from '../downstream/forwarding.ts';
-import { headersOf } from '../downstream/post.ts';
+import { headersOf } from '../downstream/request-headers.ts';
 import { ENVELOPE_HEADER, type EnvelopePorts, Envelopes } from './envelope.ts';
 import { type Forwarded, forward, respondUnavailable } from './forward.ts';
 import { type Seat, socketOf } from './seat.ts';

@@ -17,7 +17,7 @@ import { type Pages, servePages } from './mounted-paths.ts';
 import { isLoopbackBind, malformedHost, targetOf } from './origin.ts';
 import { servePost } from './post.ts';
 import { credentialsOf, refuseSender } from './refused-body.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf } from './request-headers.ts';
 import {
   type GoneWatcher,
   type HttpAnswer,

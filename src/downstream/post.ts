@@ -3,7 +3,6 @@
  * undecided between JSON and a stream for as long as possible: JSON is cheaper, and its status can still report a
  * failure.
  */
-import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Arrival, Authenticated, Endpoint, HeaderReader } from '../exchange/arrival.ts';
 import type { Outlet, OutletOptions, Reply, ResumableStream, Settlement, Urgency } from '../exchange/outlet.ts';
@@ -15,6 +14,7 @@ import { type Accepted, checkPost, readAccept } from './accept.ts';
 import { checkContentType, IncomingBody } from './body.ts';
 import { faultFailure } from './events.ts';
 import { BatchOutlet, refusedOutlet } from './outlet.ts';
+import { headersOf, paramHeadersOf } from './request-headers.ts';
 import {
   type GoneWatcher,
   type HttpAnswer,
@@ -31,15 +31,6 @@ export function servePost(res: HttpAnswer, endpoint: Endpoint, sender: Authentic
   if (failure === undefined) new Post(res, endpoint, sender, accepted).read();
   else respondFailure(res, failure);
 }
-
-export function headersOf(req: IncomingMessage): HeaderReader {
-  return (name) => {
-    const value = req.headers[name];
-    return typeof value === 'string' ? value : undefined;
-  };
-}
-
-const PARAM_PREFIX = 'mcp-param-';
 
 class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   readonly header: HeaderReader;
@@ -71,15 +62,7 @@ class Post extends IncomingBody implements Arrival, Reply, Outlet, GoneWatcher {
   }
 
   get paramHeaders(): Arrival['paramHeaders'] {
-    const { headers } = this.res.req;
-    let found: Record<string, string> | undefined;
-    for (const name in headers) {
-      const value = name.startsWith(PARAM_PREFIX) ? headers[name] : undefined;
-      if (typeof value !== 'string') continue;
-      found ??= {};
-      found[name] = value;
-    }
-    return found;
+    return paramHeadersOf(this.res.req);
   }
 
   protected received(bytes: Uint8Array): void {

@@ -10,7 +10,7 @@ import { eraOf } from '../pipeline/admit.ts';
 import { readRpc } from '../wire/rpc.ts';
 import { readMessage } from '../wire/scan.ts';
 import { IncomingBody } from './body.ts';
-import { headersOf } from './post.ts';
+import { headersOf } from './request-headers.ts';
 import { type HttpAnswer, respondFailure } from './respond.ts';
 import type { EndpointRoute } from './routes.ts';
 import { refuseRpc } from './rpc.ts';

@@ -1,19 +1,5 @@
-/**
- * `X-Request-Id`: the name of one HTTP request in the log, in audit records and in the response. A client's own id is
- * kept where it is safe to repeat; otherwise it is replaced. Where the client sends none, one is made only for the
- * request log: nothing else would use it.
- */
+/** Ids for requests that have none that is safe to repeat (request-headers.ts). */
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-
-/** Visible ASCII: nothing that could end a header or a line of the log. */
-const sane = /^[\x21-\x7e]{1,128}$/;
-
-export function requestIdOf({ headers }: IncomingMessage, isWanted: boolean): string | undefined {
-  const given = headers['x-request-id'];
-  if (given === undefined) return isWanted ? newRequestId() : undefined;
-  return typeof given === 'string' && sane.test(given) ? given : newRequestId();
-}
 
 /** Ids made at once: `randomUUID` joins each of its own from twenty parts, with every request. */
 const MADE = 1_024;

@@ -12,7 +12,7 @@ import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
 import { checkContentType, IncomingBody } from './body.ts';
 import { faultFailure } from './events.ts';
-import { headersOf } from './post.ts';
+import { headersOf } from './request-headers.ts';
 import { type HttpAnswer, respondEmpty, respondFailure } from './respond.ts';
 import { SseConnection } from './stream.ts';
 import { orFault, refuseStream } from './streamable.ts';

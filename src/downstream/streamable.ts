@@ -4,7 +4,7 @@ import type { Authenticated, Endpoint, SessionRequest } from '../exchange/arriva
 import type { Connection } from '../exchange/outlet.ts';
 import { checkStream, readAccept } from './accept.ts';
 import { faultFailure } from './events.ts';
-import { headersOf } from './post.ts';
+import { headersOf } from './request-headers.ts';
 import { type HttpAnswer, lightenStream, respondEmpty, respondFailure } from './respond.ts';
 import { SseConnection } from './stream.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { get } from 'node:https';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { openDoor } from '../../src/cluster/door.ts';
+import { openDialer } from '../../src/cluster/door.ts';
 import { ENVELOPE_HEADER, Envelopes } from '../../src/cluster/envelope.ts';
 import { createSealFor } from '../../src/store/seal.ts';
 import { call, echo, expectRefused, request, result, sessionNotFound, text } from '../interaction/harness/behind.ts';
@@ -28,7 +28,7 @@ interface Told {
 
 /** A POST to the port between replicas, by one that has the key. */
 function knock(port: number, key: string, headers: Readonly<Record<string, string>>): Promise<Told> {
-  const { dialAt, agent } = openDoor(key);
+  const { dialAt, agent } = openDialer(key);
   return new Promise((resolve, reject) => {
     const asking = dialAt(`127.0.0.1:${port}`)({ agent, method: 'POST', path: '/mcp', headers });
     asking.on('error', reject);

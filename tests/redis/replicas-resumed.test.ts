@@ -8,43 +8,42 @@ import { startReplicas } from './replicas.ts';
 
 const RESUMPTIONS = 1_000;
 
-it(
-  'a stream that is resumed a thousand times at changing replicas repeats and loses no event',
-  { ...verifies('gateway:replicas:resumed'), timeout: 180_000 },
-  async () => {
-    const held = new Held();
-    const backend = await legacyBackend({ 'tools/call': held.take });
-    const limits = { sseAfterMs: 0, eventsPerStream: 2_000 };
-    const { url, balancer } = await startReplicas({ backends: { b: { url: backend.url } }, limits });
-    const client = await connectLegacy(url);
-    let stream = await client.stream(call('c'));
-    const turn = await held.nth(1);
-    turn.stream();
-    const ids: (string | undefined)[] = [];
-    const said: unknown[] = [];
-    const note = ({ events }: typeof stream) => {
-      for (const { id, data } of events)
-        if (data) {
-          ids.push(id);
-          said.push(JSON.parse(data).params?.data);
-        }
-      return events.findLast(({ id }) => id !== undefined)?.id;
-    };
-    for (let n = 0; n < RESUMPTIONS; n++) {
-      turn.event(log(`${n}`));
-      await stream.message(({ params }) => params?.data === `${n}`);
-      const last = note(stream) ?? '';
-      stream.close();
-      stream = await client.listen({ 'last-event-id': last });
-      expect(stream.status).toBe(200);
-    }
-    turn.event(result(turn.message.id, text('done'))).end();
-    await stream.message(({ id }) => id === 'c');
-    expect(said).toEqual(Array.from({ length: RESUMPTIONS }, (_, n) => `${n}`));
-    expect(new Set(ids).size).toBe(RESUMPTIONS);
-    expect(balancer.shareElsewhere(client.session)).toBeGreaterThan(0.5);
-  },
-);
+it('a stream that is resumed a thousand times at changing replicas repeats and loses no event', {
+  ...verifies('gateway:replicas:resumed'),
+  timeout: 180_000,
+}, async () => {
+  const held = new Held();
+  const backend = await legacyBackend({ 'tools/call': held.take });
+  const limits = { sseAfterMs: 0, eventsPerStream: 2_000 };
+  const { url, balancer } = await startReplicas({ backends: { b: { url: backend.url } }, limits });
+  const client = await connectLegacy(url);
+  let stream = await client.stream(call('c'));
+  const turn = await held.nth(1);
+  turn.stream();
+  const ids: (string | undefined)[] = [];
+  const said: unknown[] = [];
+  const note = ({ events }: typeof stream) => {
+    for (const { id, data } of events)
+      if (data) {
+        ids.push(id);
+        said.push(JSON.parse(data).params?.data);
+      }
+    return events.findLast(({ id }) => id !== undefined)?.id;
+  };
+  for (let n = 0; n < RESUMPTIONS; n++) {
+    turn.event(log(`${n}`));
+    await stream.message(({ params }) => params?.data === `${n}`);
+    const last = note(stream) ?? '';
+    stream.close();
+    stream = await client.listen({ 'last-event-id': last });
+    expect(stream.status).toBe(200);
+  }
+  turn.event(result(turn.message.id, text('done'))).end();
+  await stream.message(({ id }) => id === 'c');
+  expect(said).toEqual(Array.from({ length: RESUMPTIONS }, (_, n) => `${n}`));
+  expect(new Set(ids).size).toBe(RESUMPTIONS);
+  expect(balancer.shareElsewhere(client.session)).toBeGreaterThan(0.5);
+});
 
 it(
   'a response that its replica has finished is replayed by another',
