@@ -103,15 +103,24 @@ export class Members {
     await gone.then(() => this.#ports.bus.publish(TOPIC, this.own));
   }
 
+  /** Reads the store now: another process may know one that has joined a moment ago. Rejects with a StoreError. */
+  refresh(): Promise<void> {
+    return this.#read();
+  }
+
   stateOf(member: string): MemberState {
     const seen = this.#seen.get(member);
     if (seen === undefined || seen.isAbsent || seen.silentMs >= this.#ports.leaseMs) return 'gone';
     return seen.record.isLeaving ? 'leaving' : 'alive';
   }
 
-  /** Also of one that is gone, as long as it is remembered: it may only be unable to say that it is there. */
+  /**
+   * Also of one that is gone, as long as it is remembered: it may only be unable to say that it is there. Not of one
+   * that has said goodbye.
+   */
   addressOf(member: string): string | undefined {
-    return this.#seen.get(member)?.record.address;
+    const seen = this.#seen.get(member);
+    return seen === undefined || (seen.isAbsent && seen.record.isLeaving) ? undefined : seen.record.address;
   }
 
   /** One that takes new work. */
@@ -179,8 +188,9 @@ export class Members {
     const seen = this.#seen.get(name);
     if (seen === undefined) this.#seen.set(name, { record, silentMs: 0, isAbsent: false });
     else {
-      seen.silentMs = seen.record.beat === record.beat ? seen.silentMs + passed : 0;
-      seen.record = record;
+      // Of two readings at a time, the older one may come last.
+      if (record.beat > seen.record.beat) Object.assign(seen, { record, silentMs: 0 });
+      else seen.silentMs += passed;
       seen.isAbsent = false;
     }
     if (record.config === this.#ports.config() || this.#warned.has(name)) return;

@@ -234,6 +234,7 @@ export class ReplicasForwarding implements Forwarding {
     const { owners, members } = this.#ports;
     const recorded = await owners.read(id);
     const owner = recorded ?? member;
+    if (members.addressOf(owner) === undefined) await members.refresh();
     if (owner === this.member || (owner !== last && members.stateOf(owner) === 'alive')) return owner;
     // Only the process that is gone could serve it: this one says that it is not found.
     if (until === undefined) return this.member;

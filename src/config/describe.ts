@@ -7,6 +7,7 @@ import { consoleRights, hasIdentity } from './console.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
+import { replicasPlace } from './replicas.ts';
 import { parseUrl } from './shapes.ts';
 import { storePlace } from './store.ts';
 
@@ -42,6 +43,7 @@ export function describeConfig(config: Config): string {
     section('metrics', [measured(config)]),
     section('seal', sealing(config)),
     ...(config.store.url === undefined ? [] : [section('store', [storePlace(config.store)])]),
+    ...(config.replicas === undefined ? [] : [section('replicas', [replicasPlace(config.replicas)])]),
   ];
   return sections.join('\n');
 }

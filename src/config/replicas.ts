@@ -35,3 +35,8 @@ export function readReplicas(
   // The name of the machine is what others can resolve in most networks.
   return wildcards.has(listen.host) ? { listen, advertisedHost: hostname() } : { listen, advertisedHost: listen.host };
 }
+
+/** What `config check` shows. */
+export function replicasPlace({ listen: { host, port }, advertise, advertisedHost }: ReplicasConfig): string {
+  return `listen to each other at ${host}:${port}; this one is reached at ${advertise ?? `${advertisedHost}:${port}`}`;
+}

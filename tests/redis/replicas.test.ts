@@ -14,6 +14,8 @@ import {
 import { type Json, send, until } from '../interaction/harness/client.ts';
 import { connectLegacy, modern } from '../interaction/harness/eras.ts';
 import { legacyBackend, modernBackend } from '../interaction/harness/http-backend.ts';
+import { freePort } from '../interaction/harness/ports.ts';
+import type { Served } from '../interaction/harness/program.ts';
 import { AskingBackend } from '../interaction/harness/server-requests.ts';
 import { SseClient } from '../interaction/harness/sse-client.ts';
 import { legacyProcess } from '../interaction/harness/stdio-backend.ts';
@@ -124,6 +126,11 @@ describe('a replica that is killed', verifies('gateway:replicas:killed'), () => 
   });
 });
 
+/** What they have logged, for the message of a failing test. */
+function everything(started: readonly Served[]): string {
+  return started.map(({ program }) => program.stderr).join('\n');
+}
+
 describe('replicas that are restarted one after the other under load', verifies('gateway:replicas:rolling'), () => {
   it('fail no modern call, and no call of a legacy session with HTTP backends', async () => {
     const [legacy, current] = [await legacyBackend(echo), await modernBackend(echo)];
@@ -159,7 +166,21 @@ describe('replicas that are restarted one after the other under load', verifies(
     }
     isOver = true;
     await Promise.all(running);
-    expect(failed).toEqual([]);
+    expect(failed, everything(replicas.started)).toEqual([]);
     expect(calls).toBeGreaterThan(100);
   });
+});
+
+it('workers of two machines are replicas of each other', verifies('gateway:replicas:sessions'), async () => {
+  const backend = await legacyBackend(echo);
+  const ports = [await freePort(), await freePort()];
+  const { url, balancer } = await startReplicas(
+    { backends: { b: { url: backend.url } } },
+    { count: 2, args: ['--workers', '2'], each: (number) => ({ replicas: { listen: `127.0.0.1:${ports[number]}` } }) },
+  );
+  const clients = await Promise.all(Array.from({ length: 4 }, () => connectLegacy(url)));
+  for (const client of clients)
+    for (let n = 0; n < 8; n++)
+      expect((await client.post(call(n, { n }))).json()).toEqual(result(n, text(JSON.stringify({ n }))));
+  expect(balancer.log.length).toBeGreaterThan(32);
 });

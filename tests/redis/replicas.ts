@@ -8,7 +8,7 @@ import { startRedis, type TestRedis } from './server.ts';
 export const KEY = 'a key that all replicas of the tests have';
 export const REPLICAS = 3;
 /** Short, so that tests need not wait for long. */
-export const LEASE_MS = 1_500;
+export const LEASE_MS = 2_500;
 const LOOK_MS = 100;
 
 export interface Replicas {
@@ -16,7 +16,10 @@ export interface Replicas {
   /** Of the balancer. */
   readonly url: string;
   readonly origin: string;
+  /** Those that the balancer uses. */
   readonly all: Served[];
+  /** All that were ever started. */
+  readonly started: readonly Served[];
   readonly balancer: Balancer;
   /** A further one. */
   add(): Promise<Served>;
@@ -25,13 +28,15 @@ export interface Replicas {
 export interface ReplicasOptions {
   readonly count?: number;
   readonly redis?: TestRedis;
+  /** Of `bascule serve`. */
+  readonly args?: readonly string[];
   /** More of the config of each, by its number. */
   readonly each?: (number: number) => object;
 }
 
 export async function startReplicas(
   config: object,
-  { count = REPLICAS, redis, each = () => ({}) }: ReplicasOptions = {},
+  { count = REPLICAS, redis, args = [], each = () => ({}) }: ReplicasOptions = {},
 ): Promise<Replicas> {
   const shared = redis ?? (await startRedis());
   if (redis === undefined) onTestFinished(() => shared.close());
@@ -43,11 +48,16 @@ export async function startReplicas(
     limits: { replicaLeaseMs: LEASE_MS, replicaLeaveMs: 1_000, ...limits },
     ...rest,
   };
-  const one = (number: number) => serve([], configFile({ ...whole, ...each(number) }));
+  const started: Served[] = [];
+  const one = async (number: number) => {
+    const served = await serve(args, configFile({ ...whole, ...each(number) }));
+    started.push(served);
+    return served;
+  };
   const all = await Promise.all(Array.from({ length: count }, (_, number) => one(number)));
   const balancer = await Balancer.start(all);
   return {
-    ...{ redis: shared, all, balancer, origin: balancer.origin, url: `${balancer.origin}/mcp` },
+    ...{ redis: shared, all, started, balancer, origin: balancer.origin, url: `${balancer.origin}/mcp` },
     add: async () => {
       const served = await one(all.length);
       all.push(served);

@@ -39,6 +39,7 @@ interface RestartSettings {
     | 'metrics'
     | 'seal'
     | 'store'
+    | 'replicas'
     | 'authServer'
     | 'traces'
     | 'console'
@@ -59,6 +60,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'seal', why: 'what was sealed with one key cannot be opened with another' },
   { section: 'instance', name: 'name', why: 'the ids of open sessions are bound to it' },
   { section: 'store', why: 'the records in use are there' },
+  { section: 'replicas', name: 'replicas', why: 'the port is bound at start' },
   { section: 'traces', name: 'traces', why: 'the exporter is made at start' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },
   { section: 'console', name: 'console', why: 'it listens and records from the start on; who may use it is reloaded' },

@@ -34,6 +34,10 @@ export const gatewayReplicas = {
     behaviour:
       'A stream that is resumed at any replica, before and after its session has moved, repeats and loses no event.',
   }),
+  'gateway:replicas:config': held({
+    spec: 'gateway',
+    behaviour: 'Settings of replicas that cannot work are refused with the cause and the cure.',
+  }),
   'gateway:replicas:guarded': held({
     spec: 'gateway',
     behaviour: 'Only a process with the key of the gateway can hand requests to a replica.',
