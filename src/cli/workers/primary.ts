@@ -65,7 +65,10 @@ export async function serveByWorkers({ config }: Loaded, source: ConfigSource, c
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());
-  primary.onStopping = () => reloader.close();
+  primary.onStopping = () => {
+    reloader.close();
+    shared.stop();
+  };
   primary.onStop = async () => {
     readiness.close();
     await Promise.all([metrics?.close(), audit.close(), log.flush()]);

@@ -21,6 +21,7 @@ export class SharedConfig implements PrimaryService {
   #start: StartConfig;
   #current: Config;
   #reloading: Promise<unknown> = Promise.resolve();
+  #isStopping = false;
 
   constructor(current: Config, source: Pick<ConfigSource, 'snapshot'>, log: Log) {
     this.#current = current;
@@ -53,6 +54,11 @@ export class SharedConfig implements PrimaryService {
     return renewing;
   }
 
+  /** No config is put in force any more. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
   async #renew(next: Config, latest: NumberedSnapshot): Promise<void> {
     const members = [...this.#members];
     this.#log.debug({ workers: members.length }, 'the workers prepare the new config');
@@ -60,6 +66,7 @@ export class SharedConfig implements PrimaryService {
     const refused = failuresOf(members, asked);
     if (refused.length > 0)
       throw new ConfigRefused(refused.map(({ worker, why }) => `worker ${worker.number}: ${why}`).join('; '));
+    if (this.#isStopping) throw new ConfigRefused('the gateway stops');
     // From here on it is in force: a worker that starts gets it.
     this.#start = { first: this.#start.first, latest };
     this.#current = next;
