@@ -16,7 +16,7 @@ import {
   sessionNotFound,
   text,
 } from '../harness/behind.ts';
-import { type Answer, type Json, send, until } from '../harness/client.ts';
+import { type Answer, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
 import { freePort } from '../harness/ports.ts';
