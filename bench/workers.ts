@@ -26,7 +26,7 @@ const SHARE = 0.25;
 const SECONDS = 4;
 const WARM_SECONDS = 8;
 const ROUNDS = 8;
-/** An even number: each of two workers gets half of them. */
+/** Of each process that serves. An even number. */
 const CONNECTIONS = 16;
 const call = { method: 'tools/call', name: toolNames.echo, arguments: { text: 'one of many' } };
 
@@ -56,8 +56,8 @@ async function round(asking: readonly [Connection, Buffer][], pids: readonly num
   return { callsPerSecond, cpu: pids.map((pid, at) => (cpuMicros(pid) - (before[at] ?? 0)) / calls) } as Figures;
 }
 
-function connections(url: URL): Promise<Connection[]> {
-  return Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(url)));
+function connections(url: URL, count: number): Promise<Connection[]> {
+  return Promise.all(Array.from({ length: count }, () => Connection.open(url)));
 }
 
 class Bench {
@@ -107,15 +107,16 @@ function report({ name, ratio, least = 0, most = Number.POSITIVE_INFINITY }: Jud
 async function twoAgainstOne(bench: Bench, rounds: number): Promise<Judged[]> {
   const one = await bench.start('modern', []);
   const two = await bench.start('modern', ['--workers', '2']);
-  for (const pid of [...one.pids, ...two.pids.slice(1)]) bench.hold(pid);
   const figures: { one: Figures[]; two: Figures[] } = { one: [], two: [] };
   const sides = [
-    { ...one, into: figures.one },
-    { ...two, into: figures.two },
+    { ...one, count: CONNECTIONS, into: figures.one },
+    { ...two, count: 2 * CONNECTIONS, into: figures.two },
   ];
   for (let turn = -1; turn < rounds; turn++) {
-    for (const { url, pids, into } of sides) {
-      const opened = await connections(url);
+    // They warm up before they are held: V8 compiles by then what is called often.
+    if (turn === 0) for (const pid of [...one.pids, ...two.pids.slice(1)]) bench.hold(pid);
+    for (const { url, pids, into, count } of sides) {
+      const opened = await connections(url, count);
       const asking = opened.map((connection, id) => [connection, modernRequest(url, id, call)] as [Connection, Buffer]);
       const measured = await round(asking, pids, turn < 0 ? WARM_SECONDS : SECONDS);
       for (const connection of opened) connection.close();
@@ -155,7 +156,8 @@ async function forwardedAgainstLocal(bench: Bench, rounds: number): Promise<Judg
   const elsewhere = withSessionOf((at) => at ^ 1);
   const figures: { local: Figures[]; forwarded: Figures[] } = { local: [], forwarded: [] };
   for (let turn = -1; turn < rounds; turn++) {
-    const [here, there] = [await round(local, pids), await round(elsewhere, pids)];
+    const seconds = turn < 0 ? WARM_SECONDS : SECONDS;
+    const [here, there] = [await round(local, pids, seconds), await round(elsewhere, pids, seconds)];
     if (turn < 0) continue;
     figures.local.push(here);
     figures.forwarded.push(there);
