@@ -5,7 +5,7 @@ import type { Readiness } from '../../downstream/health.ts';
 import type { AuditTarget } from '../../observe/audit.ts';
 import type { TextFormat } from '../../observe/metrics/text.ts';
 
-interface Question<Ask, Answer> {
+interface IpcQuestion<Ask, Answer> {
   readonly ask: Ask;
   readonly answer: Answer;
 }
@@ -39,20 +39,20 @@ export type OwnStatus = Omit<WorkerStatus, 'worker' | 'state'>;
 
 export interface WorkerQuestions {
   // Asked by workers.
-  readonly config: Question<null, StartConfig>;
+  readonly config: IpcQuestion<null, StartConfig>;
   /** Undefined: as before. The answer is for all workers. */
-  readonly report: Question<Readiness | undefined, Readiness>;
-  readonly statuses: Question<null, readonly WorkerStatus[]>;
+  readonly report: IpcQuestion<Readiness | undefined, Readiness>;
+  readonly statuses: IpcQuestion<null, readonly WorkerStatus[]>;
   /** Answered once the lines are written. */
-  readonly audit: Question<{ readonly to: AuditTarget; readonly lines: string }, null>;
-  readonly auditClose: Question<AuditTarget, null>;
+  readonly audit: IpcQuestion<{ readonly to: AuditTarget; readonly lines: string }, null>;
+  readonly auditClose: IpcQuestion<AuditTarget, null>;
   // Asked by the primary.
-  readonly readiness: Question<Readiness, null>;
-  readonly status: Question<null, OwnStatus>;
-  readonly metrics: Question<TextFormat, string>;
-  readonly prepare: Question<NumberedSnapshot, null>;
-  readonly commit: Question<null, null>;
-  readonly abandon: Question<null, null>;
+  readonly readiness: IpcQuestion<Readiness, null>;
+  readonly status: IpcQuestion<null, OwnStatus>;
+  readonly metrics: IpcQuestion<TextFormat, string>;
+  readonly prepare: IpcQuestion<NumberedSnapshot, null>;
+  readonly commit: IpcQuestion<null, null>;
+  readonly abandon: IpcQuestion<null, null>;
 }
 
 export type WorkerPeer = IpcPeer<WorkerQuestions>;

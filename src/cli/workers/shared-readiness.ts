@@ -1,7 +1,7 @@
 /**
- * `/readyz` for all workers. Each worker reports its readiness to the primary process when it changes, and that it lives
- * once a second; the primary tells all workers what comes of it when that changes. So every worker answers alike, and
- * a request for `/readyz` asks no other process.
+ * `/readyz` for all workers. Each worker reports its readiness to the primary process when it changes, and once a
+ * second that it lives; the primary tells all workers what comes of it. So every worker answers alike, and a request
+ * for `/readyz` asks no other process.
  */
 
 import { isSame } from '../../app/reload/is-same.ts';

@@ -35,7 +35,7 @@ export class SharedStatus implements PrimaryService {
   }
 }
 
-interface Overview {
+interface OverviewFacts {
   readonly gateway: object;
 }
 
@@ -50,7 +50,7 @@ export function overviewOfAll(
     const workers = await peer.ask('statuses', null, ALL_MS);
     const total = (of: (status: OwnStatus) => number | undefined) =>
       workers.reduce((sum, status) => sum + (of(status) ?? 0), 0);
-    const overview = answer.body as Overview;
+    const overview = answer.body as OverviewFacts;
     const gateway = {
       ...overview.gateway,
       sessions: total(({ sessions }) => sessions),

@@ -1,6 +1,6 @@
 /**
- * A restart of the gateway under official SDK clients of Python and Go, in the legacy era: the same session goes on, its
- * subscription survives, and its standalone stream comes back.
+ * A restart of the gateway under official SDK clients of Python and Go, in the legacy era: the same session goes on,
+ * its subscription survives, and its standalone stream comes back.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
