@@ -11,9 +11,11 @@ const V2 = '/sys/fs/cgroup';
 
 export class ControlGroup {
   readonly #directory: string;
+  readonly #isV1: boolean;
 
-  private constructor(directory: string) {
+  private constructor(directory: string, isV1: boolean) {
     this.#directory = directory;
+    this.#isV1 = isV1;
   }
 
   /** Throws where the machine has no control groups, or this user may not make one. */
@@ -32,7 +34,7 @@ export class ControlGroup {
         cause,
       });
     }
-    return new ControlGroup(directory);
+    return new ControlGroup(directory, isV1);
   }
 
   /** A command that joins the group before it becomes the program. */
@@ -58,6 +60,12 @@ export class ControlGroup {
         // It ended by itself.
       }
     }
+  }
+
+  /** Its processes may use what they want. */
+  release(): void {
+    if (this.#isV1) writeFileSync(join(this.#directory, 'cpu.cfs_quota_us'), '-1');
+    else writeFileSync(join(this.#directory, 'cpu.max'), 'max');
   }
 
   async remove(): Promise<void> {

@@ -23,12 +23,13 @@ export async function serve(
   file: string,
   nodeArgs: readonly string[],
   hear?: (chunk: string) => void,
+  options: readonly string[] = [],
 ): Promise<Gateway> {
   const directory = mkdtempSync(join(tmpdir(), 'bascule-bench-'));
   const path = join(directory, file);
   // JSON is YAML too.
   writeFileSync(path, JSON.stringify(config));
-  const args = [...nodeArgs, program, 'serve', path, '--port', '0'];
+  const args = [...nodeArgs, program, 'serve', path, '--port', '0', ...options];
   const launched = await launch({ name: 'Bascule', args, ready: url, ...(hear && { hear }) });
   const { pid, spawnedAt, said } = launched;
   return {

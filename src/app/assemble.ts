@@ -39,7 +39,8 @@ import { ConsoleHost } from './console-host.ts';
 import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
-import { applyConfig } from './reload/config-applier.ts';
+import type { AuthorizerOptions } from './make-authorizer.ts';
+import { type PreparedConfig, prepareConfig } from './reload/config-applier.ts';
 import { RetiredGenerations } from './retired-generations.ts';
 import { createSharedServices, newId } from './shared-services.ts';
 import { Storage } from './storage.ts';
@@ -53,13 +54,15 @@ export interface Assembled {
   readonly config: Config;
   readonly backends: Generation['backends'];
   readonly services: Generation['services'];
-  /** What outlives a generation, for metrics. */
-  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls'>;
+  /** What outlives a generation, for metrics and status. */
+  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'work'>;
   /**
    * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
    * restart must have their old values in it.
    */
   renew(next: Config): void;
+  /** The same in two steps. */
+  prepare(next: Config): PreparedConfig;
   /** Facts about the gateway, and acts, for the user who runs it. Absent without a console and a control socket. */
   readonly operating: Pick<ConsoleHost, 'operate' | 'link'> | undefined;
   /** Where people connect their own accounts at backends, once requests are let in. Absent: no backend wants one. */
@@ -95,6 +98,8 @@ export interface AssembleOptions {
   readonly stdoutIsProtocol?: boolean;
   /** As the config says by default. */
   readonly audit?: Audit;
+  /** What writes the records. This process by default. */
+  readonly auditSink?: AuthorizerOptions['auditSink'];
   /** In files, as the config says, by default. Closed together with the gateway. */
   readonly records?: Records;
   readonly outwardFetch?: OutwardFetch;
@@ -148,7 +153,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    ...{ watchers, traces, worker },
+    ...{ watchers, traces, worker, auditSink: options.auditSink },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     wireTrace: options.wireTrace,
@@ -172,6 +177,10 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   operating?.connect({ ...shared, gateway, accountsOf: (principal) => oauth.accountsOf(principal) });
   const retired = new RetiredGenerations(shared.backendInFlight, clock);
   const stopWatching = watchDescriptors(log, counters, after);
+  const prepare = (next: Config) => {
+    const build = (of: Config, before: BuiltGeneration) => buildGeneration(of, parts, before, listening);
+    return prepareConfig(next, { build, currentGeneration, gateway, retired });
+  };
   return {
     gateway,
     currentGeneration,
@@ -208,10 +217,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       openAuthenticator(currentGeneration.now, listening);
       await operating?.open(url);
     },
-    renew: (next) => {
-      const build = (of: Config, before: BuiltGeneration) => buildGeneration(of, parts, before, listening);
-      applyConfig(next, { build, currentGeneration, gateway, retired });
-    },
+    renew: (next) => prepare(next).commit(),
+    prepare,
     close: async (drainMs, drained) => {
       await operating?.close();
       await gateway.drain(drainMs);

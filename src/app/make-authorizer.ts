@@ -6,7 +6,7 @@ import type { Clock } from '../exchange/clock.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import type { Audit, AuditTarget } from '../observe/audit.ts';
 import { auditSink } from '../observe/audit-sinks.ts';
-import { AuditWriter } from '../observe/audit-writer.ts';
+import { type AuditSink, AuditWriter } from '../observe/audit-writer.ts';
 import { CoalescedLog } from '../observe/coalesced.ts';
 import type { Counters } from '../observe/counters.ts';
 import type { Log } from '../observe/log.ts';
@@ -21,7 +21,7 @@ import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import { digest } from './digest.ts';
 import { isSame } from './reload/is-same.ts';
-import { ownAuditFile, shareOfRates, type WorkerPlace } from './worker-share.ts';
+import { shareOfRates, type WorkerPlace } from './worker-share.ts';
 
 export interface AuthorizerOptions {
   readonly log: Log;
@@ -38,6 +38,8 @@ export interface AuthorizerOptions {
   readonly worker?: WorkerPlace | undefined;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
+  /** What writes the records. This process by default. */
+  readonly auditSink?: ((to: AuditTarget) => AuditSink) | undefined;
   /** Where the records of the current generation go. */
   readonly currentAudit: () => AuditPlace | undefined;
 }
@@ -127,7 +129,7 @@ function trailOf(currentAudit: AuthorizerOptions['currentAudit'], counters: Coun
 function placeFor({ audit }: Config, options: AuthorizerOptions, before?: AuditPlace): AuditPlace | undefined {
   if (options.audit !== undefined) return before ?? { writer: options.audit, probe: async () => undefined };
   if (audit === undefined || isSame(before?.target, audit.to)) return before;
-  const writer = writerFor(options.worker === undefined ? audit.to : ownAuditFile(audit.to, options.worker), options);
+  const writer = writerFor(audit.to, options);
   return { writer, target: audit.to, probe: async () => (audit.onFailure === 'deny' ? writer.probe() : undefined) };
 }
 
@@ -140,7 +142,7 @@ function writerFor(place: AuditTarget, options: AuthorizerOptions): AuditWriter 
   const { log, counters, clock, timeOfDay, stdoutIsProtocol } = options;
   const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
   return new AuditWriter({
-    sink: auditSink(place, process, stdoutIsProtocol),
+    sink: options.auditSink?.(place) ?? auditSink(place, process, stdoutIsProtocol),
     now: timeOfDay,
     after: (ms, action) => clock.after(ms, action),
     lost: (count, why, cause) => {

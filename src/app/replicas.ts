@@ -87,6 +87,10 @@ export class Replicas {
     await this.#joining;
   }
 
+  get isLeaving(): boolean {
+    return this.members.isLeaving;
+  }
+
   /** Other processes take over what they can. */
   async leave(): Promise<void> {
     await this.members.leave();

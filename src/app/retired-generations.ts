@@ -34,12 +34,15 @@ export class RetiredGenerations {
         .catch(() => undefined)
         .finally(() => this.#finishing.delete(one));
     }
-    // No request needs these any more: who is being authenticated now is authenticated again under `next`.
-    if (old.identity !== next.identity) old.identity.close();
-    if (old.oauth !== next.oauth) old.oauth.opened?.credentials.close();
-    if (old.audit === undefined || old.audit === next.audit) return;
-    const closing = old.audit.writer.close(AUDIT_CLOSE_MS).finally(() => this.#audits.delete(closing));
-    this.#audits.add(closing);
+    this.#closeServices(old, next);
+  }
+
+  /** Closes a generation that was never in force, so that no request has used what only it has. */
+  discard(unused: BuiltGeneration, current: BuiltGeneration): void {
+    const kept = new Set<unknown>([...current.backends, ...current.services.values()]);
+    for (const one of [...unused.backends, ...unused.services.values()])
+      if (!kept.has(one)) void one.close().catch(() => undefined);
+    this.#closeServices(unused, current);
   }
 
   /** The gateway stops, and its requests have ended: closes the last generation, and what is left of earlier ones. */
@@ -48,5 +51,14 @@ export class RetiredGenerations {
     oauth.opened?.credentials.close();
     await Promise.all([...this.#finishing, ...backends, ...services.values()].map((one) => one.close()));
     await Promise.all([...this.#audits, audit?.writer.close(AUDIT_CLOSE_MS)]);
+  }
+
+  /** No request needs these any more: who is being authenticated now is authenticated again under `next`. */
+  #closeServices(old: BuiltGeneration, next: BuiltGeneration): void {
+    if (old.identity !== next.identity) old.identity.close();
+    if (old.oauth !== next.oauth) old.oauth.opened?.credentials.close();
+    if (old.audit === undefined || old.audit === next.audit) return;
+    const closing = old.audit.writer.close(AUDIT_CLOSE_MS).finally(() => this.#audits.delete(closing));
+    this.#audits.add(closing);
   }
 }

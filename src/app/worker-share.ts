@@ -2,9 +2,7 @@
  * What one of several workers may take of what the config grants to the whole gateway. Workers do not ask each other:
  * each has its part, so that all together stay within the limit.
  */
-import { parse } from 'node:path';
 import type { Seat } from '../cluster/seat.ts';
-import type { AuditTarget } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { SessionLimits } from '../session/sessions.ts';
 
@@ -27,13 +25,6 @@ export function shareOfSessions(limits: SessionLimits, { of }: WorkerPlace): Ses
     sessionsPerPrincipal: shareOf(sessionsPerPrincipal, of),
     sessionsTotal: shareOf(sessionsTotal, of),
   };
-}
-
-/** A file that is rotated and repaired has one writer: the first worker has the file itself, each other one its own. */
-export function ownAuditFile(to: AuditTarget, { number }: WorkerPlace): AuditTarget {
-  if (to.kind !== 'file' || number === 0) return to;
-  const { dir, name, ext } = parse(to.path);
-  return { ...to, path: `${dir === '' ? '' : `${dir}/`}${name}.worker-${number}${ext}` };
 }
 
 function shareOf(limit: number, workers: number): number {

@@ -11,7 +11,6 @@ import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import { workersForwarding } from '../app/workers-forwarding.ts';
-import type { Seat } from '../cluster/seat.ts';
 import type { Loaded } from '../config/load.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { logBackendState } from '../observe/backend-states.ts';
@@ -24,7 +23,7 @@ import { backendLine, greeting } from './banner.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { frontOf } from './front.ts';
 import { stopOnSignal, TRACES_MS } from './shutdown.ts';
-import { answerPrimary } from './worker-metrics.ts';
+import type { WorkerMember } from './workers/member.ts';
 
 /** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
@@ -37,13 +36,14 @@ export async function serve(
   { config, notices }: Loaded,
   source: ConfigSource,
   wireTrace: WireTrace | undefined,
-  seat?: Seat,
+  member?: WorkerMember,
 ): Promise<void> {
+  const seat = member?.seat;
   /** One of the workers speaks for all. */
   const isFirst = seat === undefined || seat.number === 0;
   const counters = new Counters();
   const queueBytes = config.limits.logQueueBytes;
-  const log = createLog({ ...config.log, queueBytes, counters });
+  const log = createLog({ ...config.log, queueBytes, counters, worker: seat?.number });
   // Keep serving when the reader of stdout stalls or goes away, too.
   const stdout = new LineWriter({
     stream: process.stdout,
@@ -66,9 +66,10 @@ export async function serve(
   });
   const assembled: Assembled = assemble(config, {
     ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
-    ...(seat && { worker: seat, stateSecret: seat.secret }),
+    ...(member && seat && { worker: seat, stateSecret: seat.secret, auditSink: (to) => member.auditSink(to) }),
     ...(replicas && { member: replicas.member }),
     onBackendState: (name, state) => {
+      member?.readinessChanged();
       // Where a person sees both streams, report the state once.
       if (!(process.stdout.isTTY && process.stderr.isTTY)) logBackendState(log, name, state);
       const line = backendLine(name, state);
@@ -87,7 +88,7 @@ export async function serve(
     log.error({}, why);
     process.exitCode = 1;
     // The channel to the primary process would keep a worker alive.
-    if (seat !== undefined) process.disconnect();
+    if (member !== undefined) process.disconnect();
   };
   try {
     server = await startHttp({
@@ -95,7 +96,8 @@ export async function serve(
       currentGeneration: assembled.currentGeneration,
       gateway: frontOf(assembled, wireTrace),
       limits: { ...config.limits, connectionsTotal },
-      ready: () => readinessOf(assembled, isOpen && replicas?.members.isLeaving !== true),
+      ready: () =>
+        replicas?.isLeaving ? readinessOf(assembled, false) : (member?.readiness ?? readinessOf(assembled, isOpen)),
       notes: observing.notes,
       makesRequestIds: config.log.requests,
       clock: systemClock,
@@ -110,9 +112,9 @@ export async function serve(
   try {
     const { allowedHosts } = config.listen;
     const metrics = observing.metricsOf(assembled, server);
-    if (seat !== undefined) answerPrimary(metrics);
+    member?.serve({ assembled, source, counters, metrics, isOpen: () => isOpen });
     const url =
-      config.metrics && seat === undefined ? await observing.serve(config.metrics, allowedHosts, metrics) : undefined;
+      config.metrics && member === undefined ? await observing.serve(config.metrics, allowedHosts, metrics) : undefined;
     if (url !== undefined) told.push(`metrics are served at ${url}`);
   } catch (error) {
     await abandon(cannotListen(config.metrics ?? config.listen, error, 'metrics.listen'));
@@ -124,12 +126,15 @@ export async function serve(
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
   });
-  reloader.watch();
-  reloadOnSignal(() => reloader.reload());
+  if (member === undefined) {
+    reloader.watch();
+    reloadOnSignal(() => reloader.reload());
+  }
   try {
     await assembled.open(server.url);
     await replicas?.joined(assembled.gateway.places);
     isOpen = true;
+    member?.readinessChanged();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     await abandon(error.message);
@@ -137,13 +142,14 @@ export async function serve(
     return;
   }
   const { serveControl } = await import('./control/serve-control.ts');
-  const control = isFirst ? await serveControl(assembled, log) : undefined;
-  // Without the primary process there would be two gateways at the next start.
-  if (seat !== undefined) process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  const control = isFirst
+    ? await serveControl(assembled, log, member && ((operate) => member.operateAll(operate)))
+    : undefined;
   // Before the greeting: those who read it may stop the gateway at once.
-  stopOnSignal(config.limits, async () => {
+  const stop = async () => {
     log.info({}, 'stopping');
     reloader.close();
+    member?.close();
     await control?.close();
     if (replicas !== undefined) {
       await replicas.leave();
@@ -156,7 +162,8 @@ export async function serve(
     await observing.close();
     log.info({ counts: counters.snapshot() }, 'stopped');
     await log.flush();
-  });
+  };
+  stopOnSignal(config.limits, stop, member !== undefined);
   say(greeting(config, server.url, told, { console: assembled.operating?.link(), accounts: assembled.accountsUrl }));
   greeted = true;
   for (const line of early) say(line);

@@ -7,13 +7,17 @@ export const TRACES_MS = 2_000;
 /** Extra time after the last orderly step, before the process is ended. */
 const SLACK_MS = 5_000;
 
-export function stopOnSignal(limits: Limits, stop: () => Promise<void>): void {
+/**
+ * `isWorker`: Ctrl-C reaches every process of the terminal's group, and the primary process passes it on as SIGTERM. A
+ * worker must not count it twice.
+ */
+export function stopOnSignal(limits: Limits, stop: () => Promise<void>, isWorker = false): void {
   let stopping = false;
   const onSignal = () => {
     if (stopping) process.exit(1);
     stopping = true;
     // Stopping a child process has three steps: stdin closed, SIGTERM, SIGKILL.
-    const longest = limits.drainMs + 3 * limits.childStopMs + SLACK_MS;
+    const longest = limits.replicaLeaveMs + limits.drainMs + 3 * limits.childStopMs + SLACK_MS;
     setTimeout(() => process.exit(1), longest).unref();
     stop().then(
       () => process.exit(0),
@@ -24,5 +28,5 @@ export function stopOnSignal(limits: Limits, stop: () => Promise<void>): void {
     );
   };
   process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  process.on('SIGINT', isWorker ? () => undefined : onSignal);
 }

@@ -27,7 +27,13 @@ export interface NamedConfig {
 
 export type ConfigAction = (loaded: Loaded, source: ConfigSource) => Promise<void>;
 
-export async function withConfig(named: NamedConfig, overrides: Overrides, action: ConfigAction): Promise<void> {
+/** `load`: in place of reading the files. */
+export async function withConfig(
+  named: NamedConfig,
+  overrides: Overrides,
+  action: ConfigAction,
+  load: (source: ConfigSource) => Loaded | Promise<Loaded> = (source) => source.load(),
+): Promise<void> {
   const source = new ConfigSource({
     ...named,
     cwd: process.cwd(),
@@ -36,7 +42,7 @@ export async function withConfig(named: NamedConfig, overrides: Overrides, actio
     overrides,
     demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
   });
-  const loaded = orReport(() => source.load());
+  const loaded = await Promise.resolve(orReport(() => load(source))).catch(report);
   if (loaded !== undefined) await action(loaded, source);
 }
 
@@ -45,11 +51,14 @@ export function orReport<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.format()}\n`);
-    process.exitCode = 1;
-    return undefined;
+    return report(error);
   }
+}
+
+function report(error: unknown): undefined {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.format()}\n`);
+  process.exitCode = 1;
 }
 
 /** The config alone. Undefined: it is wrong, and was reported. */

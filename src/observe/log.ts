@@ -30,6 +30,8 @@ export interface LogOptions {
   /** How much may wait for a reader that stalls. */
   readonly queueBytes: number;
   readonly counters: Counters;
+  /** Which of several processes writes. Every line names it. */
+  readonly worker?: number | undefined;
   /** Default: the process's stderr. */
   readonly stream?: LineStream & { readonly isTTY?: boolean };
 }
@@ -40,8 +42,11 @@ const FLUSH_MS = 1_000;
 export function createLog(options: LogOptions): ProgramLog {
   const { queueBytes, counters, stream = process.stderr } = options;
   const isText = options.format === 'text' || (options.format === 'auto' && stream.isTTY === true);
-  const lineOf = (isText ? textLine : jsonLine)(() => new Date());
-  const addLine = isText ? undefined : jsonAdder(Date.now);
+  const { worker } = options;
+  const plainLine = (isText ? textLine : jsonLine)(() => new Date());
+  const lineOf: LineFormat =
+    worker === undefined ? plainLine : (level, facts, text) => plainLine(level, { worker, ...facts }, text);
+  const addLine = isText ? undefined : jsonAdder(Date.now, worker);
   const writer = new LineWriter({
     stream,
     queueBytes,
@@ -82,7 +87,11 @@ export function jsonLine(now: () => Date): LineFormat {
  * Adds the line that `jsonLine` makes at `info`, without making a string of it: with every request, that is the
  * difference between a small cost and a large one. Facts are texts and numbers, or absent.
  */
-export function jsonAdder(now: () => number): (lines: LineBuffer, facts: FrequentFacts, text: string) => void {
+export function jsonAdder(
+  now: () => number,
+  worker?: number,
+): (lines: LineBuffer, facts: FrequentFacts, text: string) => void {
+  const afterTime = `Z","level":"info"${worker === undefined ? '' : `,"worker":${worker}`}`;
   let lastSecond = Number.NaN;
   /** The beginning of every line of that second, up to the point before the milliseconds. */
   let head = '';
@@ -95,7 +104,7 @@ export function jsonAdder(now: () => number): (lines: LineBuffer, facts: Frequen
     }
     lines.add(head);
     lines.addDigits(ms - second * 1_000, 3);
-    lines.add('Z","level":"info"');
+    lines.add(afterTime);
     for (const name in facts) {
       const value = facts[name];
       if (value === undefined) continue;

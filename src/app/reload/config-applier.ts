@@ -1,6 +1,7 @@
 /**
  * Applies a new config: builds the next generation, which may fail and then changes nothing; swaps it in, so no request
- * sees a part of it; lets it decide about sessions, streams and pending calls; and retires the one before.
+ * sees a part of it; lets it decide about sessions, streams and pending calls; and retires the one before. The two
+ * steps are apart, because several workers apply a config only where each of them can.
  */
 import type { Config } from '../../config/config.ts';
 import type { Endpoint } from '../../exchange/arrival.ts';
@@ -16,12 +17,23 @@ export interface ConfigApplierParts {
   readonly build: (config: Config, before: BuiltGeneration) => BuiltGeneration;
   readonly currentGeneration: CurrentGeneration<BuiltGeneration>;
   readonly gateway: Pick<McpGateway, 'renew'>;
-  readonly retired: Pick<RetiredGenerations, 'retire'>;
+  readonly retired: Pick<RetiredGenerations, 'retire' | 'discard'>;
 }
 
-export function applyConfig(config: Config, { build, currentGeneration, gateway, retired }: ConfigApplierParts): void {
-  const before = currentGeneration.now;
-  const next = build(config, before);
+/** A config whose generation is built and not in force. One of these is called, once, before another is prepared. */
+export interface PreparedConfig {
+  commit(): void;
+  abandon(): void;
+}
+
+export function prepareConfig(config: Config, parts: ConfigApplierParts): PreparedConfig {
+  const before = parts.currentGeneration.now;
+  const next = parts.build(config, before);
+  return { commit: () => putInForce(next, before, parts), abandon: () => parts.retired.discard(next, before) };
+}
+
+function putInForce(next: BuiltGeneration, before: BuiltGeneration, parts: ConfigApplierParts): void {
+  const { currentGeneration, gateway, retired } = parts;
   const gone = [...before.backends].filter((backend) => next.backends.get(backend.name) !== backend);
   const goneNames = new Set(gone.map(({ name }) => name));
   currentGeneration.swap(next);

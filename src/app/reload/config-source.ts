@@ -5,11 +5,20 @@
 import { statSync } from 'node:fs';
 import { type Loaded, type LoadOptions, loadConfig } from '../../config/load.ts';
 
+/** What a config was read from: the same files give the same config in every process of the gateway. */
+export interface ConfigSnapshot {
+  /** The file that was found, once it was. */
+  readonly path: string | undefined;
+  /** By path. Null: there is no such file. */
+  readonly files: Readonly<Record<string, string | null>>;
+}
+
 export class ConfigSource {
   readonly #options: Omit<LoadOptions, 'generation'>;
   #files: ReadonlySet<string> = new Set();
   #path: string | undefined;
   #stampThen = '';
+  #snapshot: ConfigSnapshot = { path: undefined, files: {} };
 
   constructor(options: Omit<LoadOptions, 'generation'>) {
     this.#options = options;
@@ -19,10 +28,14 @@ export class ConfigSource {
   /** Throws a ConfigError. */
   load(generation = 1): Loaded {
     const files = new Set<string>();
+    const texts: Record<string, string | null> = {};
     const readFile = (path: string) => {
       files.add(path);
-      return this.#options.readFile(path);
+      const text = this.#options.readFile(path);
+      texts[path] = text ?? null;
+      return text;
     };
+    this.#snapshot = { path: this.#path, files: texts };
     try {
       // Take the stamp before reading, so that a change during the read changes the stamp.
       this.#stampThen = this.stamp;
@@ -35,6 +48,17 @@ export class ConfigSource {
       this.#files = files;
       if (isNew) this.#stampThen = this.stamp;
     }
+  }
+
+  /** Of the last load. */
+  get snapshot(): ConfigSnapshot {
+    return this.#snapshot;
+  }
+
+  /** Throws a ConfigError. Reads no file. */
+  loadSnapshot({ path, files }: ConfigSnapshot, generation: number): Loaded {
+    const readFile = (file: string) => files[file] ?? undefined;
+    return loadConfig({ ...this.#options, path, readFile, generation });
   }
 
   /** Whether the files have changed since they were last read, even if that read failed. */

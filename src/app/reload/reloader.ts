@@ -20,7 +20,10 @@ export interface ReloaderOptions {
   readonly clock: Clock;
   /** The config in force. */
   readonly current: () => Config;
-  readonly renew: (next: Config) => void;
+  /** Throws, or rejects, where the config cannot be put in force; the old one is in force then. */
+  readonly renew: (next: Config) => void | Promise<void>;
+  /** A config was not put in force, whatever the reason. */
+  readonly refused?: () => void;
   /** Why this config cannot be put in force here. */
   readonly refuses?: (next: Config) => string | undefined;
 }
@@ -36,6 +39,8 @@ export class Reloader {
   #seen: string | undefined;
   #stop: (() => void) | undefined;
   #isClosed = false;
+  #isReloading = false;
+  #isWantedAgain = false;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -54,10 +59,20 @@ export class Reloader {
     this.#stop?.();
   }
 
-  /** Never throws. */
-  reload(): void {
+  /** Never rejects. One at a time: what is wanted meanwhile is done afterwards. */
+  async reload(): Promise<void> {
+    this.#isWantedAgain = true;
+    if (this.#isReloading) return;
+    this.#isReloading = true;
     // A signal may still come while the gateway shuts down.
-    if (this.#isClosed) return;
+    while (this.#isWantedAgain && !this.#isClosed) {
+      this.#isWantedAgain = false;
+      await this.#readAgain();
+    }
+    this.#isReloading = false;
+  }
+
+  async #readAgain(): Promise<void> {
     const { source, log, counters, current, renew } = this.#options;
     const before = current();
     this.#seen = undefined;
@@ -73,12 +88,15 @@ export class Reloader {
         log.info({ generation: before.generation }, 'config read again: nothing has changed');
         return;
       }
-      renew(next);
+      const renewing = renew(next);
+      if (renewing !== undefined) await renewing;
       counters.count('config.reloaded');
       for (const notice of notices) log.info({}, notice);
       log.info({ generation: next.generation }, `config reloaded, generation ${next.generation}: ${told.join('; ')}`);
     } catch (error) {
+      if (this.#isClosed) return;
       counters.count('config.refused');
+      this.#options.refused?.();
       const isOurs = error instanceof ConfigError || error instanceof ConfigRefused;
       const text = isOurs ? error.message : sourceStack(error);
       log.error({ generation: before.generation }, `config not reloaded, the old one stays in force: ${text}`);
@@ -92,12 +110,12 @@ export class Reloader {
       return;
     }
     const { stamp } = source;
-    if (stamp === this.#seen) this.reload();
+    if (stamp === this.#seen) void this.reload();
     else this.#seen = stamp;
   }
 }
 
-class ConfigRefused extends Error {}
+export class ConfigRefused extends Error {}
 
 /** The listen address stays the old one until a restart, so the new endpoints must be safe at the old address. */
 function refusal({ listen, endpoints }: Config): string | undefined {
@@ -107,7 +125,7 @@ function refusal({ listen, endpoints }: Config): string | undefined {
 }
 
 /** SIGHUP reloads the config. When the terminal was closed, it ends the process as usual. */
-export function reloadOnSignal(reload: () => void): void {
+export function reloadOnSignal(reload: () => unknown): void {
   const hadTerminal = process.stdin.isTTY || process.stdout.isTTY;
   process.on('SIGHUP', () => {
     if (hadTerminal && !hasTerminal()) process.kill(process.pid, 'SIGTERM');

@@ -30,8 +30,24 @@ export async function showStatus({ ask, say, isJson, isLocal }: AskCommand): Pro
     say(`  ${text(backend.name)}  ${stateOf(backend)}`);
     if (backend.cure !== undefined) say(`      ${text(backend.cure)}`);
   }
+  showWorkers(say, rows(facts.workers), { ...gateway, now: facts.now });
   if (url !== undefined) say(`console  ${text(url)}`);
   return 0;
+}
+
+/** Where the gateway has several: what they have together, and each of them. */
+function showWorkers(say: (line: string) => void, workers: readonly AnswerFacts[], all: AnswerFacts): void {
+  if (workers.length === 0) return;
+  say(`workers  ${workload(all)}`);
+  for (const { worker, state, startedAt, ...own } of workers) {
+    const ran = startedAt === undefined ? [] : [`running for ${duration(Number(all.now) - Number(startedAt))}`];
+    const load = own.sessions === undefined ? [] : [workload(own)];
+    say(`  ${text(worker)}  ${[text(state), ...load, ...ran].join(', ')}`);
+  }
+}
+
+function workload({ sessions, inFlight }: AnswerFacts): string {
+  return `${text(sessions)} sessions, ${text(inFlight)} requests in flight`;
 }
 
 export interface ToolsWish {

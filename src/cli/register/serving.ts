@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { lineageOf } from '../../app/lineage.ts';
 import type { ConfigSource } from '../../app/reload/config-source.ts';
-import { type Seat, takeSeat } from '../../cluster/seat.ts';
+import { takeSeat } from '../../cluster/seat.ts';
 import { isAddress } from '../../config/given-backend.ts';
 import type { Loaded } from '../../config/load.ts';
 import { onCommandLine } from '../../config/overrides.ts';
@@ -11,6 +11,7 @@ import { createWireTrace, type WireTrace } from '../../observe/wire-trace.ts';
 import { serve } from '../serve.ts';
 import { serveOverStdio } from '../stdio.ts';
 import { type ConfigAction, type NamedConfig, orReport, repeated, withConfig } from '../with-config.ts';
+import type { WorkerMember } from '../workers/member.ts';
 
 interface ServingFlags {
   readonly host?: string;
@@ -62,7 +63,7 @@ type Serving = (
   loaded: Loaded,
   source: ConfigSource,
   wireTrace: WireTrace | undefined,
-  seat: Seat | undefined,
+  member: WorkerMember | undefined,
 ) => Promise<void>;
 
 function start(serving: Serving, overStdio: boolean) {
@@ -72,20 +73,28 @@ function start(serving: Serving, overStdio: boolean) {
     const command = separator === -1 ? undefined : process.argv.slice(separator + 1);
     const before = operands.slice(0, operands.length - (command?.length ?? 0));
     const { header: headers, trace: isTraced, workers, ...overrides } = flags;
-    const seat = takeSeat(process.env);
+    const member = await joined();
     const named = orReport(() => namedBy(before, command, headers));
     if (named === undefined) return;
     const given = named.given && { ...named.given, overStdio };
     const wireTrace = isTraced === true ? createWireTrace(process.stderr) : undefined;
     const action = unlessStartedByItself(async (loaded, source) => {
-      if (workers === undefined || seat !== undefined) return serving(loaded, source, wireTrace, seat);
-      const { serveByWorkers, workerCount } = await import('../workers.ts');
+      if (workers === undefined || member !== undefined) return serving(loaded, source, wireTrace, member);
+      const { serveByWorkers, workerCount } = await import('../workers/primary.ts');
       const count = orReport(() => workerCount(workers, loaded.config));
       if (count === 1) await serving(loaded, source, wireTrace, undefined);
-      else if (count !== undefined) await serveByWorkers(loaded, count);
+      else if (count !== undefined) await serveByWorkers(loaded, source, count);
     });
-    await withConfig({ ...named, given }, overrides, action);
+    await withConfig({ ...named, given }, overrides, action, member && ((source) => member.load(source)));
   };
+}
+
+/** Undefined where this process is not one of several workers. */
+async function joined(): Promise<WorkerMember | undefined> {
+  const seat = takeSeat(process.env);
+  if (seat === undefined) return undefined;
+  const { WorkerMember: Member } = await import('../workers/member.ts');
+  return new Member(seat);
 }
 
 /** `operands`: what comes before `--`; `command`: what comes after it. */

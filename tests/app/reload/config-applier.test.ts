@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { BuiltGeneration } from '../../../src/app/build-generation.ts';
-import { applyConfig, type ConfigApplierParts } from '../../../src/app/reload/config-applier.ts';
+import { systemClock } from '../../../src/app/clock.ts';
+import { type ConfigApplierParts, prepareConfig } from '../../../src/app/reload/config-applier.ts';
+import { RetiredGenerations } from '../../../src/app/retired-generations.ts';
 import { CurrentGeneration } from '../../../src/pipeline/generation.ts';
+import { BackendInFlight } from '../../../src/pipeline/in-flight.ts';
 import { Workshop, withBackends } from '../generations.ts';
 
 /** Whoever calls what is not there fails the test, and says what it called. */
@@ -29,7 +32,7 @@ test('a config whose last part cannot be built changes nothing', () => {
   const ledger = { protocol: 'json-rpc', url: 'http://127.0.0.1:9/' };
   const next = withBackends(['a'], { backends: { c: { url: 'http://127.0.0.1:9/c' }, ledger } });
   const untouched = { gateway: only<ConfigApplierParts['gateway']>('gateway'), retired: only<never>('retired') };
-  expect(() => applyConfig(next, { build, currentGeneration, ...untouched })).toThrow('no such thing');
+  expect(() => prepareConfig(next, { build, currentGeneration, ...untouched })).toThrow('no such thing');
   expect(parts.made.at(-1)).toBe('c');
   expect(parts.closed).toEqual(['c']);
   expect(currentGeneration.now).toBe(before);
@@ -39,11 +42,24 @@ test('the next generation is in force before it decides about sessions, and then
   const { currentGeneration, build, before } = scene();
   const steps: unknown[] = [];
   const next = withBackends(['a', 'c']);
-  applyConfig(next, {
+  const prepared = prepareConfig(next, {
     build,
     currentGeneration,
     gateway: { renew: ({ gone }) => void steps.push([...gone], currentGeneration.now.config === next) },
-    retired: { retire: (old, by) => void steps.push(old === before, by === currentGeneration.now) },
+    retired: only<ConfigApplierParts['retired']>('retired', {
+      retire: (old: object, by: object) => void steps.push(old === before, by === currentGeneration.now),
+    }),
   });
+  expect([steps, currentGeneration.now]).toEqual([[], before]);
+  prepared.commit();
   expect(steps).toEqual([['b'], true, true, true]);
+});
+
+test('a config that is abandoned after it was built closes what only it has, and changes nothing', () => {
+  const { parts, currentGeneration, build, before } = scene();
+  const retired = new RetiredGenerations(new BackendInFlight(), systemClock);
+  const gateway = only<ConfigApplierParts['gateway']>('gateway');
+  prepareConfig(withBackends(['a', 'c']), { build, currentGeneration, gateway, retired }).abandon();
+  expect(parts.closed).toEqual(['c']);
+  expect(currentGeneration.now).toBe(before);
 });

@@ -115,7 +115,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     log: entries,
     reload: (next) => {
       text = JSON.stringify(next);
-      reloader.reload();
+      void reloader.reload();
     },
     close: (drainMs = 0) => {
       closing ??= assembled

@@ -56,7 +56,8 @@ export function buildV1(world: World): Built<McpServer> {
         else later();
         grown = true;
       } else if (order.kind === 'update' && subscribed.has(order.uri))
-        void server.server.sendResourceUpdated({ uri: order.uri });
+        // The session of an earlier gateway may be closed.
+        server.server.sendResourceUpdated({ uri: order.uri }).catch(() => undefined);
     },
   };
 }

@@ -2,7 +2,6 @@
  * `bascule serve --workers 3`: every request comes on a connection of its own, which the next worker takes. What one
  * of them has is reached from all.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
@@ -17,29 +16,15 @@ import {
   sessionNotFound,
   text,
 } from '../harness/behind.ts';
-import { type Answer, type Json, send, until } from '../harness/client.ts';
+import { type Answer, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
 import { freePort } from '../harness/ports.ts';
-import { configFile, run, type Served, serve } from '../harness/program.ts';
+import { configFile, run } from '../harness/program.ts';
 import { AskingBackend } from '../harness/server-requests.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
-
-const WORKERS = 3;
-
-function started(config: object, workers = String(WORKERS)): Promise<Served> {
-  return serve(['--workers', workers], configFile(config));
-}
-
-/** The processes of the workers. */
-function workersOf({ program }: Served): readonly number[] {
-  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(program.pid)], { encoding: 'utf8' });
-  return children
-    .split('\n')
-    .filter((line) => line.includes('bascule'))
-    .map((line) => Number.parseInt(line, 10));
-}
+import { expectRetriedAnywhere, started, WORKERS, workersOf } from './started.ts';
 
 describe('a legacy session is served by all workers', verifies('gateway:workers:sessions'), () => {
   it('with one process of a stdio backend for each session', async () => {
@@ -120,19 +105,7 @@ describe('a legacy session is served by all workers', verifies('gateway:workers:
 it('a modern client retries a pending call at any worker', verifies('gateway:workers:pending'), async () => {
   const backend = await AskingBackend.start('http');
   const served = await started({ backends: { b: backend.config } });
-  const capabilities = { elicitation: { form: {} } };
-  for (let n = 0; n < 2 * WORKERS; n++) {
-    const params = { name: 'greet', arguments: { n } };
-    const first = await send(served.url(), modern({ method: 'tools/call', params, capabilities }));
-    const { requestState, inputRequests } = first.json().result as Json;
-    const [key = ''] = Object.keys(inputRequests);
-    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
-    const second = await send(
-      served.url(),
-      modern({ id: 2, method: 'tools/call', params: { ...params, requestState, inputResponses }, capabilities }),
-    );
-    expect(second.json().result?.resultType, second.body).toBe('complete');
-  }
+  await expectRetriedAnywhere(served);
 });
 
 it('a client of HTTP+SSE sends its messages to any worker', verifies('gateway:workers:sessions'), async () => {
@@ -172,6 +145,20 @@ describe('signals and settings are for all workers', verifies('gateway:workers:r
     served.program.kill('SIGTERM');
     expect(await served.program.end()).toEqual({ code: 0, signal: null });
     for (const pid of workers) expect(existsSync(`/proc/${pid}`)).toBe(false);
+  });
+
+  it('Ctrl-C, which every process gets, ends all of them in order', async () => {
+    const held = new Held();
+    const backend = await legacyBackend({ 'tools/call': held.take });
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const client = await connectLegacy(served.url());
+    const pending = client.post(call(1));
+    const turn = await held.nth(1);
+    for (const pid of [...workersOf(served), served.program.pid]) process.kill(pid, 'SIGINT');
+    await until(() => served.program.stderr.includes('"stopping"'), 'it is stopping');
+    turn.result(text('done'));
+    expect((await pending).json()).toEqual(result(1, text('done')));
+    expect(await served.program.end()).toEqual({ code: 0, signal: null });
   });
 
   it('metrics are those of all, in one text', async () => {

@@ -26,4 +26,28 @@ export const gatewayWorkers = {
     spec: 'gateway',
     behaviour: 'Signals, metrics and wrong settings concern all workers.',
   }),
+  'gateway:workers:readiness': held({
+    spec: 'gateway',
+    behaviour: 'Every worker answers /readyz for all of them, and names those that are missing.',
+  }),
+  'gateway:workers:reload': held({
+    spec: 'gateway',
+    behaviour: 'A reload is applied by all workers or by none; a worker that is replaced has the config in force.',
+  }),
+  'gateway:workers:audit': held({
+    spec: 'gateway',
+    behaviour: 'The audit records of all workers go to one place, by one writer; one that fails stops all workers.',
+  }),
+  'gateway:workers:status': held({
+    spec: 'gateway',
+    behaviour: '`bascule status` sums up what the workers have, and shows each.',
+  }),
+  'gateway:workers:log': held({
+    spec: 'gateway',
+    behaviour: 'Lines of the log name the worker.',
+  }),
+  'gateway:workers:redis': held({
+    spec: 'gateway',
+    behaviour: 'With a store in Redis, workers share sessions, streams to resume, ends of sessions and pending calls.',
+  }),
 } satisfies Readonly<Record<string, Requirement>>;

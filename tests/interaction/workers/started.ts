@@ -1,0 +1,90 @@
+/** `bascule serve --workers 3`, with a config that can be changed. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { type Json, send, until } from '../harness/client.ts';
+import { modern } from '../harness/eras.ts';
+import { type Program, type Served, serve } from '../harness/program.ts';
+
+export const WORKERS = 3;
+
+export interface ServedByWorkers extends Served {
+  /** The working directory. The config is there, and stays when the program ends. */
+  readonly folder: string;
+  write(config: object | string): void;
+}
+
+/** Every request of a test comes on a connection of its own, which the next worker takes. */
+export async function started(config: object, args: readonly string[] = []): Promise<ServedByWorkers> {
+  const folder = mkdtempSync(join(tmpdir(), 'bascule-workers-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (next: object | string) =>
+    writeFileSync(join(folder, 'bascule.yaml'), typeof next === 'string' ? next : JSON.stringify(next));
+  write(config);
+  return { ...(await serve(['--workers', String(WORKERS), ...args], { folder })), folder, write };
+}
+
+/** The processes of the workers. */
+export function workersOf({ program }: Served): readonly number[] {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(program.pid)], { encoding: 'utf8' });
+  return children
+    .split('\n')
+    .filter((line) => line.includes('bascule'))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+export async function readiness({ origin }: Served): Promise<{ readonly code: number; readonly body: Json }> {
+  const answer = await send(`${origin}/readyz`, { method: 'GET' });
+  return { code: answer.status, body: answer.json() };
+}
+
+/** Waits until each of `WORKERS` requests in a row, one for each worker, is answered so. */
+export async function untilAll(served: Served, isSo: (body: Json, code: number) => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const answers = [];
+    for (let n = 0; n < WORKERS; n++) answers.push(await readiness(served));
+    if (answers.every(({ body, code }) => isSo(body, code))) return;
+    if (Date.now() > deadline) throw new Error(`/readyz stays ${JSON.stringify(answers)}: ${served.program.obituary}`);
+  }
+}
+
+export const allReady = (served: Served): Promise<void> => untilAll(served, ({ status }) => status === 'ready');
+
+/** Kills a worker, and waits until there is another one in its place. */
+export async function replaced(served: Served, pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await until(() => {
+    const now = workersOf(served);
+    return now.length === WORKERS && !now.includes(pid);
+  }, 'it is replaced');
+  await allReady(served);
+}
+
+/** At an AskingBackend: the retries of a modern client arrive at other workers than its calls. */
+export async function expectRetriedAnywhere({ url }: Served): Promise<void> {
+  const capabilities = { elicitation: { form: {} } };
+  for (let n = 0; n < 2 * WORKERS; n++) {
+    const params = { name: 'greet', arguments: { n } };
+    const first = await send(url(), modern({ method: 'tools/call', params, capabilities }));
+    const { requestState, inputRequests } = first.json().result as Json;
+    const [key = ''] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
+    const retried = { ...params, requestState, inputResponses };
+    const second = await send(url(), modern({ id: 2, method: 'tools/call', params: retried, capabilities }));
+    expect(second.json().result?.resultType, second.body).toBe('complete');
+  }
+}
+
+export const logged = (program: Program, words: string): Promise<void> =>
+  until(() => program.stderr.includes(words), `it logs ${words}: ${program.obituary}`);
+
+/** Lines of the log that have these words. */
+export function linesWith({ stderr }: Program, words: string): readonly Json[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line.includes(words))
+    .map((line) => JSON.parse(line));
+}
