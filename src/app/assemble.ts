@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Fetch } from '../identity/documents.ts';
 import { accountsPath } from '../oauth/client/settings.ts';
@@ -198,6 +199,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
           })
         : undefined;
       await oauth.open(pagesAt, storage);
+      if (store !== undefined)
+        await within(clock, limits.storeConnectMs, shared.sessionRecords.readEnds(), () => undefined);
       await currentGeneration.now.audit?.probe();
       listening = { url, own };
       openAuthenticator(currentGeneration.now, listening);

@@ -64,10 +64,13 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
   const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
+  const sessionLimits = worker === undefined ? limits : shareOfSessions(limits, worker);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
-    ...{ clock, warn, digest },
+    ...{ clock, timeOfDay, warn, digest, limits: sessionLimits },
+    mayLoseData: options.store !== undefined,
   });
+  options.store?.onReady(() => void sessionRecords.readEnds());
   let sessionSeal: SessionSeal | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -103,12 +106,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(
-      worker === undefined ? limits : shareOfSessions(limits, worker),
-      clock,
-      options.store?.bus ?? new MemoryBus(),
-      sessionRecords,
-    ),
+    sessions: new Sessions(sessionLimits, clock, options.store?.bus ?? new MemoryBus(), sessionRecords),
     sessionRecords,
     sessionSeal: () => {
       sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());

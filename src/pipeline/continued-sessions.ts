@@ -9,7 +9,7 @@ import type { Outlet, Reply, Settlement } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
 import { plainInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
-import type { SessionIssue, SessionState } from '../session/session-records.ts';
+import type { SessionIssue, StoredSessionState } from '../session/session-records.ts';
 import type { SealedSession } from '../session/session-seal.ts';
 import { requestBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
@@ -67,8 +67,9 @@ export class ContinuedSessions {
   }
 
   async #end(id: string, principal: Principal, { issuedAt, until }: SealedSession): Promise<void> {
-    await this.#stateOf(id, { principal: principal.key, issuedAt });
-    await this.#pipeline.shared.sessionRecords.endedAt(id, until);
+    const issue = { id, principal: principal.key, issuedAt };
+    const state = await this.#stateOf(issue);
+    await this.#pipeline.shared.sessions.endElsewhere({ ...issue, until }, state.isStored);
   }
 
   /** A shutdown waits for it. */
@@ -84,9 +85,9 @@ export class ContinuedSessions {
   }
 
   /** Rejects with a Failure for a session that has ended, or may have. */
-  async #stateOf(id: string, issue: SessionIssue): Promise<SessionState> {
+  async #stateOf(issue: SessionIssue): Promise<StoredSessionState> {
     const { sessionRecords, work } = this.#pipeline.shared;
-    const state = await sessionRecords.read(id, issue).catch((cause: unknown) => {
+    const state = await sessionRecords.read(issue).catch((cause: unknown) => {
       if (work.draining) throw new Failure('shutting_down');
       // A client that gets this opens a new session.
       throw new Failure('session_not_found', { message: UNREADABLE, cause });
@@ -104,18 +105,19 @@ export class ContinuedSessions {
     try {
       if (!(await this.#mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
       // Last: what is waited for afterwards could not notice an end.
-      const state = await this.#stateOf(id, { principal: principal.key, issuedAt });
+      const state = await this.#stateOf({ id, principal: principal.key, issuedAt });
       // The next process continues it.
       if (work.draining) throw new Failure('shutting_down');
       // A reload may have removed the endpoint meanwhile.
       if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
-      const seal = { until, age: Math.max(0, timeOfDay() - issuedAt) };
+      const seal = { issuedAt, until, age: Math.max(0, timeOfDay() - issuedAt) };
       const place = currentGeneration.place(endpoint);
       const streams = newStreams(shared, id, client.revision, true);
       const session = newSession(shared, { id, principal, endpoint: place, client, seal }, streams);
       session.filter = sessionUpstreams.filter;
       session.initialized = plainInitialized;
       session.logLevel = state.level;
+      session.hasStoredState = state.isStored;
       session.onEnd(() => shared.sessionEnded(session, 'http'));
       sessions.add(session);
       isAdded = true;
@@ -148,7 +150,7 @@ export class ContinuedSessions {
    * As the client's own requests: the rules of the moment decide about each. One after the other, so that they take one
    * place among the requests in flight. The stored state is replaced when all of them are over.
    */
-  async #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: SessionState): Promise<void> {
+  async #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: StoredSessionState): Promise<void> {
     const { endpoint, generation, principal, credentials } = sender;
     const { warn, work, sessionRecords } = this.#pipeline.shared;
     if (subscriptions.length === 0) return;
