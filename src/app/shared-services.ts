@@ -42,7 +42,7 @@ export const newId = () => `${halfId()}${halfId()}`;
 type Given = Pick<
   SharedServices,
   | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
-  | ('tracer' | 'sampledObserver' | 'timeOfDay')
+  | ('tracer' | 'sampledObserver' | 'timeOfDay' | 'sessionContinued')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -62,7 +62,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { limits } = config;
   const member = String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
+  const { observer, sessionContinued, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
   const sessionLimits = worker === undefined ? limits : shareOfSessions(limits, worker);
   const sessionRecords = new SessionRecords({
@@ -122,7 +122,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     ),
     work: new InFlight(),
     fault: createFault(log, newId),
-    ...{ observer, sessionEnded, tracer, sampledObserver },
+    ...{ observer, sessionContinued, sessionEnded, tracer, sampledObserver },
     count: (name) => counters.count(name),
   };
 }

@@ -7,6 +7,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Outlet, Reply, Settlement } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
+import { sessionTag } from '../observe/audit.ts';
 import { plainInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionIssue, StoredSessionState } from '../session/session-records.ts';
@@ -126,6 +127,8 @@ export class ContinuedSessions {
       // Lists may have changed while the client had no session here.
       for (const kind of listKinds) session.tellChanged(kind);
       shared.count('session.continued');
+      shared.sessionContinued(session);
+      record(session, sender);
     } finally {
       if (!isAdded) sessions.giveUp(principal);
     }
@@ -165,10 +168,19 @@ export class ContinuedSessions {
         this.#pipeline.take(new RequestContext(generation, endpoint, 'legacy', { principal, credentials }, arrival));
       });
       if (failure !== undefined) warn('a subscription of a continued session ends', { reason: failure.reason });
+      // The resource may have changed while the client had no session here.
+      else if (session.subscriptions.backendOf(uri) !== undefined) session.tellUpdated(uri);
     }
     session.records = sessionRecords;
     sessionRecords.changed(session);
   }
+}
+
+/** The id alone has proved that it may go on: no rule was asked about it. */
+function record({ id, principal, endpoint }: Session, { generation, credentials }: SessionSender): void {
+  const address = credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined;
+  const act = { principal, address, endpoint: endpoint.path, action: 'continue', session: sessionTag(id) } as const;
+  generation.authorizer.recordAct(act);
 }
 
 const ignore = (): void => undefined;

@@ -222,6 +222,12 @@ export class Session {
     if (!this.#ended) this.#changed(method, notificationBytes(method));
   }
 
+  /** Reports a resource that may have changed, in the client's name. */
+  tellUpdated(uri: string): void {
+    const method = 'notifications/resources/updated';
+    if (!this.#ended) this.downstream.deliver(notificationBytes(method, JSON.stringify({ uri })), 'keep');
+  }
+
   #changed(method: string, message: Uint8Array): void {
     this.#changes ??= new Changes(this.#clock, this.#limits.changesMs, (kind, news) =>
       this.downstream.deliver(news, 'keep', kind),
