@@ -62,7 +62,8 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { limits } = config;
   const member = String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionContinued, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
+  const { observer, sessionContinued, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } =
+    options;
   const seal = createSeal(config.seal.key ?? stateSecret);
   const sessionLimits = worker === undefined ? limits : shareOfSessions(limits, worker);
   const sessionRecords = new SessionRecords({
