@@ -183,16 +183,16 @@ export class EndRecords {
       await Promise.all(covered.slice(at, at + BATCH).map(({ session }) => records.delete(ENDED, session)));
   }
 
-  async #storeEnd(end: EndedSession): Promise<void> {
+  #storeEnd(end: EndedSession): Promise<boolean> {
     const { session, until } = end;
-    await this.#store(async () => {
+    return this.#store(async () => {
       await (await this.#ports.records()).put(ENDED, session, JSON.stringify(end), until);
       this.#unstored.delete(session);
     });
   }
 
-  async #storeRevocation(revocation: Revocation): Promise<void> {
-    await this.#store(async () => {
+  #storeRevocation(revocation: Revocation): Promise<boolean> {
+    return this.#store(async () => {
       await this.#putRevocation(revocation);
       if (this.#unstoredRevocations.get(revocation.principal) === revocation)
         this.#unstoredRevocations.delete(revocation.principal);
@@ -212,24 +212,28 @@ export class EndRecords {
     await records.put(REVOKED, principal, JSON.stringify(revocation), end);
   }
 
-  async #store(write: () => Promise<void>): Promise<void> {
+  /** Returns whether it was stored. Warns once until it is again. */
+  async #store(write: () => Promise<void>): Promise<boolean> {
     try {
       await write();
       this.#hasFailed = false;
+      return true;
     } catch (error) {
       if (!this.#hasFailed) this.#ports.warn('the end of a session cannot be stored', { why: String(error) });
       this.#hasFailed = true;
+      return false;
     }
   }
 
   /** Ends with the first failure: others would wait as long for theirs. */
   async #storeAll(): Promise<void> {
-    this.#hasFailed = false;
     for (const revocation of [...this.#unstoredRevocations.values()])
-      if (!this.#hasFailed) await this.#storeRevocation(revocation);
+      if (!(await this.#storeRevocation(revocation))) return;
     const ends = [...this.#unstored.values()];
-    for (let at = 0; at < ends.length && !this.#hasFailed; at += BATCH)
-      await Promise.all(ends.slice(at, at + BATCH).map((end) => this.#storeEnd(end)));
+    for (let at = 0; at < ends.length; at += BATCH) {
+      const stored = await Promise.all(ends.slice(at, at + BATCH).map((end) => this.#storeEnd(end)));
+      if (stored.includes(false)) return;
+    }
   }
 
   #retryLater(): void {

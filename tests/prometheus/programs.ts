@@ -33,7 +33,10 @@ export async function startServing(folder: string, service: string): Promise<Sta
       down: { url: 'http://127.0.0.1:9/mcp' },
       ledger: { protocol: 'json-rpc', url: service },
     },
-    endpoints: [{ path: '/mcp' }, { path: '/rpc', protocol: 'json-rpc', backends: ['ledger'] }],
+    endpoints: [
+      ...['demo', 'older'].map((name) => ({ path: `/servers/${name}/mcp`, backends: [name] })),
+      { path: '/rpc', protocol: 'json-rpc', backends: ['ledger'] },
+    ],
     policy: {
       rules: [
         { id: 'all', effect: 'allow' },
