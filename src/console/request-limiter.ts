@@ -11,7 +11,7 @@ const BURST = 100;
 /** Persons that are counted. More of them than use a console. */
 const PERSONS = 10_000;
 
-interface Measure {
+interface RequestMeasure {
   tokens: number;
   filledAt: number;
   running: number;
@@ -20,7 +20,7 @@ interface Measure {
 export class RequestLimiter {
   readonly #now: () => number;
   /** The least recently used has waited longest, and so is the fullest. */
-  readonly #measures = new BoundedMap<Measure>(PERSONS, ({ running }) => running === 0);
+  readonly #measures = new BoundedMap<RequestMeasure>(PERSONS, ({ running }) => running === 0);
 
   /** `now`: steady, in milliseconds. */
   constructor(now: () => number) {
@@ -41,11 +41,11 @@ export class RequestLimiter {
     }
   }
 
-  #measureOf(person: string): Measure {
+  #measureOf(person: string): RequestMeasure {
     const now = this.#now();
     const known = this.#measures.get(person);
     if (known === undefined) {
-      const fresh: Measure = { tokens: BURST, filledAt: now, running: 0 };
+      const fresh: RequestMeasure = { tokens: BURST, filledAt: now, running: 0 };
       this.#measures.set(person, fresh);
       return fresh;
     }
