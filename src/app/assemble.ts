@@ -4,11 +4,13 @@ import type { Config } from '../config/config.ts';
 import type { Pages } from '../downstream/mounted-paths.ts';
 import type { Clock } from '../exchange/clock.ts';
 import type { BackendState } from '../exchange/upstream-session.ts';
+import { within } from '../exchange/within.ts';
 import { basesOf } from '../identity/auth-metadata.ts';
 import type { Fetch } from '../identity/documents.ts';
+import { shownPrincipal } from '../identity/principal.ts';
 import { accountsPath } from '../oauth/client/settings.ts';
 import type { OutwardFetch } from '../oauth/fetch/fetch.ts';
-import type { Audit } from '../observe/audit.ts';
+import { type Audit, sessionTag } from '../observe/audit.ts';
 import { CoalescedLog } from '../observe/coalesced.ts';
 import type { Counters } from '../observe/counters.ts';
 import { watchDescriptors } from '../observe/descriptors.ts';
@@ -162,13 +164,17 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   });
   currentGeneration.swap(buildGeneration(config, parts));
   let listening: Listening | undefined;
-  const storage = new Storage(config, { now: timeOfDay, warn, ...options });
+  const storage = new Storage(config, { now: timeOfDay, after, warn, ...options });
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
     ...{ storage, worker, stateSecret, store, member: options.member },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,
+    sessionContinued: ({ id, principal, endpoint: { path: endpoint } }) => {
+      const facts = { principal: shownPrincipal(principal), session: sessionTag(id), endpoint };
+      coalesced.tell('info', `continued ${facts.principal}`, facts, 'a session that began elsewhere is continued');
+    },
     sessionEnded: (session, via) => {
       for (const watcher of watchers) watcher.sessionEnded?.(session, via);
     },
@@ -212,6 +218,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
           })
         : undefined;
       await oauth.open(pagesAt, storage);
+      if (store !== undefined)
+        await within(clock, limits.storeConnectMs, shared.sessionRecords.readEnds(), () => undefined);
       await currentGeneration.now.audit?.probe();
       listening = { url, own };
       openAuthenticator(currentGeneration.now, listening);

@@ -42,7 +42,7 @@ export const newId = () => `${halfId()}${halfId()}`;
 type Given = Pick<
   SharedServices,
   | ('clock' | 'warn' | 'events' | 'instance' | 'metGateways' | 'observer' | 'sessionEnded')
-  | ('tracer' | 'sampledObserver' | 'timeOfDay')
+  | ('tracer' | 'sampledObserver' | 'timeOfDay' | 'sessionContinued')
 >;
 
 export interface SharedServicesOptions extends Given {
@@ -64,12 +64,16 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { limits } = config;
   const member = options.member ?? String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
+  const { observer, sessionContinued, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } =
+    options;
   const seal = createSeal(config.seal.key ?? stateSecret);
+  const sessionLimits = worker === undefined ? limits : shareOfSessions(limits, worker);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
-    ...{ clock, warn, digest },
+    ...{ clock, timeOfDay, warn, digest, limits: sessionLimits },
+    mayLoseData: options.store !== undefined,
   });
+  options.store?.onReady(() => void sessionRecords.readEnds());
   let sessionSeal: SessionSeal | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -105,12 +109,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(
-      worker === undefined ? limits : shareOfSessions(limits, worker),
-      clock,
-      options.store?.bus ?? new MemoryBus(),
-      sessionRecords,
-    ),
+    sessions: new Sessions(sessionLimits, clock, options.store?.bus ?? new MemoryBus(), sessionRecords),
     sessionRecords,
     sessionSeal: () => {
       sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());
@@ -126,7 +125,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     ),
     work: new InFlight(),
     fault: createFault(log, newId),
-    ...{ observer, sessionEnded, tracer, sampledObserver },
+    ...{ observer, sessionContinued, sessionEnded, tracer, sampledObserver },
     count: (name) => counters.count(name),
   };
 }

@@ -15,8 +15,12 @@ import { createSeal, createSealFor, openingWith } from '../store/seal.ts';
 import { SealedRecords } from '../store/sealed.ts';
 import { loadSecret } from '../store/secret.ts';
 
+/** A store that could not be opened is not tried again for this long: each attempt examines files. */
+const RETRY_MS = 1_000;
+
 export interface StateOptions {
   readonly now: () => number;
+  readonly after: (ms: number, action: () => void) => () => void;
   readonly warn: Warn;
   readonly records?: Records;
   /** Its records are used instead of files. */
@@ -37,6 +41,7 @@ export class Storage {
   readonly #config: Config;
   readonly #options: StateOptions;
   #open: Promise<OpenState> | undefined;
+  #stopWaiting: () => void = () => undefined;
   #outward: Outward | undefined;
 
   constructor(config: Config, options: StateOptions) {
@@ -51,10 +56,12 @@ export class Storage {
     return existsSync(join(this.#config.store.dir, 'records.mdb'));
   }
 
-  /** Rejects with a StoreError; the next call tries again. */
+  /** Rejects with a StoreError. A call a second later tries again. */
   open(): Promise<OpenState> {
     this.#open ??= this.#load().catch((error: unknown) => {
-      this.#open = undefined;
+      this.#stopWaiting = this.#options.after(RETRY_MS, () => {
+        this.#open = undefined;
+      });
       throw error;
     });
     return this.#open;
@@ -75,6 +82,7 @@ export class Storage {
 
   async close(): Promise<void> {
     const open = await this.#open?.catch(() => undefined);
+    this.#stopWaiting();
     await open?.records.close();
     await this.#options.store?.records.close();
     await this.#outward?.close();

@@ -4,6 +4,7 @@
  */
 import type { Seat } from '../cluster/seat.ts';
 import type { RateSettings } from '../policy/rates.ts';
+import type { EndedSessionLimits } from '../session/ended-sessions.ts';
 import type { SessionLimits } from '../session/sessions.ts';
 
 /** Which worker this is, and of how many. */
@@ -18,12 +19,17 @@ export function shareOfRates(rates: readonly RateSettings[], { of }: WorkerPlace
   }));
 }
 
-export function shareOfSessions(limits: SessionLimits, { of }: WorkerPlace): SessionLimits {
-  const { sessionsPerPrincipal, sessionsTotal } = limits;
+export function shareOfSessions(
+  limits: SessionLimits & EndedSessionLimits,
+  { of }: WorkerPlace,
+): SessionLimits & EndedSessionLimits {
+  const { sessionsPerPrincipal, sessionsTotal, endedSessions, endedSessionsPerPrincipal } = limits;
   return {
     ...limits,
     sessionsPerPrincipal: shareOf(sessionsPerPrincipal, of),
     sessionsTotal: shareOf(sessionsTotal, of),
+    endedSessions: shareOf(endedSessions, of),
+    endedSessionsPerPrincipal: shareOf(endedSessionsPerPrincipal, of),
   };
 }
 

@@ -135,6 +135,13 @@ export const limitTable = {
   sessionsPerPrincipal: count(1000, 1, 1_000_000, 'sessionsTotal'),
   /** A session with its stream costs some 25 KB: 250 MB in total. */
   sessionsTotal: count(10_000, 1, 1_000_000),
+  /**
+   * Ended sessions that are stored until their ids expire, and remembered: a quarter of what a store in files takes,
+   * and some 40 MB. Beyond it the older sessions of the principal with the most of them count as ended.
+   */
+  endedSessions: count(250_000, 1, 1_000_000),
+  /** The same for one principal, which may be one that many people share: a session every two seconds for a day. */
+  endedSessionsPerPrincipal: count(50_000, 1, 1_000_000, 'endedSessions'),
   /** Events kept for a client that resumes with `Last-Event-ID`; most are progress notifications. */
   eventsPerStream: count(1000, 1, 1_000_000),
   /**

@@ -7,7 +7,8 @@ import { formOf, type PageRequest, type PageResponse, seeOther } from '../web/re
 import { answerApi } from './api.ts';
 import { asset } from './assets.ts';
 import type { Operators } from './operators.ts';
-import type { ConsolePorts, Operator } from './ports.ts';
+import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
+import { RequestLimiter } from './request-limiter.ts';
 import { linkNeededView, notAllowedView, signInView } from './sign-in-views.ts';
 
 export const consolePath = '/console';
@@ -30,6 +31,7 @@ export interface ConsolePagesOptions {
 
 export function consolePages({ ports, operators, signInUrl, signOutUrl }: ConsolePagesOptions): PageSet {
   const ways = { signInUrl, action: paths.signIn };
+  const limiter = new RequestLimiter(() => ports.clock.now());
 
   const page = async (request: PageRequest): Promise<PageResponse> => {
     const operator = await operators.of(request);
@@ -72,7 +74,13 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     if (operator === undefined) return json(401, refused('credentials_missing', 'Sign in first'));
     if (operator.byCookie && !isFromPage(request))
       return json(403, refused('origin_not_allowed', 'The request came from another page'));
-    return answer(ports, request, { ...operator, address: request.clientAddress });
+    try {
+      const asked = { ...operator, address: request.clientAddress };
+      return await limiter.run(operator.principal.key, () => answer(ports, request, asked));
+    } catch (error) {
+      if (!(error instanceof ConsoleRefusal)) throw error;
+      return json(error.status, refused(error.reason, error.message), { 'retry-after': '1' });
+    }
   };
 
   const exact: Readonly<Record<string, (request: PageRequest) => Promise<PageResponse>>> = {

@@ -7,9 +7,10 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Outlet, Reply, Settlement } from '../exchange/outlet.ts';
 import type { Principal } from '../identity/principal.ts';
+import { sessionTag } from '../observe/audit.ts';
 import { plainInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
-import type { SessionIssue, SessionState } from '../session/session-records.ts';
+import type { SessionIssue, StoredSessionState } from '../session/session-records.ts';
 import type { SealedSession } from '../session/session-seal.ts';
 import { requestBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
@@ -70,8 +71,9 @@ export class ContinuedSessions {
   }
 
   async #end(id: string, principal: Principal, { issuedAt, until }: SealedSession): Promise<void> {
-    await this.#stateOf(id, { principal: principal.key, issuedAt });
-    await this.#pipeline.shared.sessionRecords.endedAt(id, until);
+    const issue = { id, principal: principal.key, issuedAt };
+    const state = await this.#stateOf(issue);
+    await this.#pipeline.shared.sessions.endElsewhere({ ...issue, until }, state.isStored);
   }
 
   /** A shutdown waits for it. */
@@ -87,9 +89,9 @@ export class ContinuedSessions {
   }
 
   /** Rejects with a Failure for a session that has ended, or may have. */
-  async #stateOf(id: string, issue: SessionIssue): Promise<SessionState> {
+  async #stateOf(issue: SessionIssue): Promise<StoredSessionState> {
     const { sessionRecords, work } = this.#pipeline.shared;
-    const state = await sessionRecords.read(id, issue).catch((cause: unknown) => {
+    const state = await sessionRecords.read(issue).catch((cause: unknown) => {
       if (work.draining) throw new Failure('shutting_down');
       // A client that gets this opens a new session.
       throw new Failure('session_not_found', { message: UNREADABLE, cause });
@@ -107,19 +109,20 @@ export class ContinuedSessions {
     try {
       if (!(await this.mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');
       // Last: what is waited for afterwards could not notice an end.
-      const state = await this.#stateOf(id, { principal: principal.key, issuedAt });
+      const state = await this.#stateOf({ id, principal: principal.key, issuedAt });
       // The next process continues it.
       if (work.draining) throw new Failure('shutting_down');
       // A reload may have removed the endpoint meanwhile.
       if (!currentGeneration.now.endpoints.has(endpoint.path)) throw new Failure('path_not_found');
       const now = timeOfDay();
-      const seal = { until, age: Math.max(0, now - issuedAt), asksAfter: now * ASKS_IN_A_MS };
+      const seal = { issuedAt, until, age: Math.max(0, now - issuedAt), asksAfter: now * ASKS_IN_A_MS };
       const place = currentGeneration.place(endpoint);
       const streams = newStreams(shared, id, client.revision, true);
       const session = newSession(shared, { id, principal, endpoint: place, client, seal }, streams);
       session.filter = sessionUpstreams.filter;
       session.initialized = plainInitialized;
       session.logLevel = state.level;
+      session.hasStoredState = state.isStored;
       session.onEnd(() => shared.sessionEnded(session, 'http'));
       sessions.add(session);
       isAdded = true;
@@ -128,6 +131,8 @@ export class ContinuedSessions {
       // Lists may have changed while the client had no session here.
       for (const kind of listKinds) session.tellChanged(kind);
       shared.count('session.continued');
+      shared.sessionContinued(session);
+      record(session, sender);
     } finally {
       if (!isAdded) sessions.giveUp(principal);
     }
@@ -152,7 +157,7 @@ export class ContinuedSessions {
    * As the client's own requests: the rules of the moment decide about each. One after the other, so that they take one
    * place among the requests in flight. The stored state is replaced when all of them are over.
    */
-  async #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: SessionState): Promise<void> {
+  async #subscribeAgain(session: Session, sender: SessionSender, { subscriptions }: StoredSessionState): Promise<void> {
     const { endpoint, generation, principal, credentials } = sender;
     const { warn, work, sessionRecords } = this.#pipeline.shared;
     if (subscriptions.length === 0) return;
@@ -167,10 +172,19 @@ export class ContinuedSessions {
         this.#pipeline.take(new RequestContext(generation, endpoint, 'legacy', { principal, credentials }, arrival));
       });
       if (failure !== undefined) warn('a subscription of a continued session ends', { reason: failure.reason });
+      // The resource may have changed while the client had no session here.
+      else if (session.subscriptions.backendOf(uri) !== undefined) session.tellUpdated(uri);
     }
     session.records = sessionRecords;
     sessionRecords.changed(session);
   }
+}
+
+/** The id alone has proved that it may go on: no rule was asked about it. */
+function record({ id, principal, endpoint }: Session, { generation, credentials }: SessionSender): void {
+  const address = credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined;
+  const act = { principal, address, endpoint: endpoint.path, action: 'continue', session: sessionTag(id) } as const;
+  generation.authorizer.recordAct(act);
 }
 
 const ignore = (): void => undefined;

@@ -91,7 +91,7 @@ function sealedId(
     { issuedAt, until, member, client },
     { endpoint: endpoint.path, principal: principal.key },
   );
-  return id === undefined ? undefined : { id, seal: { until, age: 0 } };
+  return id === undefined ? undefined : { id, seal: { issuedAt, until, age: 0 } };
 }
 
 /** Other messages wait. Returns a function to call when `initialize` has been answered, with a result or an error. */

@@ -61,6 +61,8 @@ export interface SharedServices {
   readonly warn: Warn;
   /** Absent where nothing observes messages. */
   readonly observer?: MessageObserver<RequestContext> | undefined;
+  /** Is told of sessions that another process opened, or this one before a restart. */
+  readonly sessionContinued: (session: Session) => void;
   /** Is told of the end of sessions that clients were given. */
   readonly sessionEnded: (session: Session, via: SessionTransport) => void;
   /** Absent where traces are not configured. */

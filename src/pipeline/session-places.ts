@@ -39,7 +39,7 @@ export class OwnSessions implements SessionPlaces {
 
   async canMove(id: string): Promise<boolean> {
     const session = this.#pipeline.shared.sessions.get(id);
-    if (session === undefined || session.sealedUntil === undefined) return false;
+    if (session === undefined || session.seal === undefined) return false;
     return this.#pipeline.continued.mayLoseProcesses(session.endpoint, session.principal);
   }
 

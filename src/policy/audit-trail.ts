@@ -36,10 +36,10 @@ export interface EarlyRefusal
   readonly principal?: Principal | undefined;
 }
 
-/** What an operator did at the console. */
-export interface OperatorAct extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'name' | 'session'> {
+/** What an operator did at the console, or what became of a session without a rule being asked. */
+export interface RecordedAct extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'name' | 'session'> {
   readonly principal: Principal;
-  readonly action: 'revoke';
+  readonly action: 'revoke' | 'continue';
 }
 
 type RecordedSender = Pick<AuditRecord, 'address' | 'client' | 'session' | 'requestId'>;
@@ -103,7 +103,7 @@ export class AuditTrail implements DecisionTrail {
   }
 
   /** Not reserved: an act that takes access away must not fail because the disk is full. */
-  acted({ principal, ...act }: OperatorAct): void {
+  acted({ principal, ...act }: RecordedAct): void {
     this.#options.audit.write({
       time: this.#written(this.#options.timeOfDay()),
       decision: 'allow',

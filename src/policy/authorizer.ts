@@ -12,7 +12,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, OperatorAct, Unasked } from './audit-trail.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, RecordedAct, Unasked } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -130,7 +130,7 @@ export class Authorizer {
     this.#parts.records?.early({ ...refusal, generation: this.generation });
   }
 
-  recordAct(act: Omit<OperatorAct, 'generation'>): void {
+  recordAct(act: Omit<RecordedAct, 'generation'>): void {
     this.#parts.records?.acted({ ...act, generation: this.generation });
   }
 

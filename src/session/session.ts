@@ -36,7 +36,9 @@ export interface SessionFacts {
 }
 
 export interface SealFacts {
-  /** Until when the id opens, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
+  /** Until when the id opens, likewise. */
   readonly until: number;
   /** How long ago it was issued, in milliseconds. */
   readonly age: number;
@@ -90,8 +92,8 @@ export class Session {
   /** One upstream session per backend, opened at the latest for the first request that needs it. */
   readonly upstreams = new Map<string, SessionUpstream>();
   readonly openedAt: number;
-  /** Until when its id can be opened elsewhere, in milliseconds since 1970. Undefined where it cannot. */
-  readonly sealedUntil: number | undefined;
+  /** Undefined where the session cannot be continued elsewhere. */
+  readonly seal: SealFacts | undefined;
   /** The client's own `notifications/initialized`, for upstream sessions that are opened later. */
   initialized: Notification | undefined;
   /** The last `logging/setLevel`: nothing below it reaches the client. */
@@ -112,6 +114,8 @@ export class Session {
   };
   /** Where its log level and subscriptions are stored. Absent where it ends with its connection or process. */
   records: SessionStateKeeper | undefined;
+  /** Something is stored that the session needs no more when it has ended. */
+  hasStoredState = false;
   /** Called whenever an exchange of this session is settled. */
   onSettled: (() => void) | undefined;
   readonly #limits: SessionQueueLimits;
@@ -122,7 +126,6 @@ export class Session {
   #subscriptions: SessionSubscriptions | undefined;
   #changes: Changes<string, Uint8Array> | undefined;
   #endings: (() => void)[] | undefined;
-  readonly #asksAfter: number | undefined;
   #lastSeen: number;
   #ended = false;
 
@@ -135,8 +138,7 @@ export class Session {
     this.#limits = limits;
     this.#clock = clock;
     this.openedAt = clock.now() - (facts.seal?.age ?? 0);
-    this.sealedUntil = facts.seal?.until;
-    this.#asksAfter = facts.seal?.asksAfter;
+    this.seal = facts.seal;
     this.#lastSeen = clock.now();
   }
 
@@ -145,7 +147,7 @@ export class Session {
   }
 
   get asks(): SessionServerRequests {
-    this.#asks ??= new SessionServerRequests(this.client, this.#limits, this.#clock, this.#asksAfter);
+    this.#asks ??= new SessionServerRequests(this.client, this.#limits, this.#clock, this.seal?.asksAfter);
     return this.#asks;
   }
 
@@ -220,6 +222,12 @@ export class Session {
   /** Reports a changed list. */
   tellChanged({ method }: ListKind): void {
     if (!this.#ended) this.#changed(method, notificationBytes(method));
+  }
+
+  /** Reports a resource that may have changed, in the client's name. */
+  tellUpdated(uri: string): void {
+    const method = 'notifications/resources/updated';
+    if (!this.#ended) this.downstream.deliver(notificationBytes(method, JSON.stringify({ uri })), 'keep');
   }
 
   #changed(method: string, message: Uint8Array): void {

@@ -6,7 +6,7 @@ import { Tally } from '../exchange/tally.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
-import type { SessionRecords } from './session-records.ts';
+import type { EndedIssue, RevokedIssues, SessionRecords } from './session-records.ts';
 
 export interface SessionLimits {
   readonly sessionIdleMs: number;
@@ -18,6 +18,13 @@ export interface SessionLimits {
 /** How often to check lifetimes; sessions live for minutes at least. */
 const SWEEP_MS = 5_000;
 const ENDED_TOPIC = 'session.ended';
+const REVOKED_TOPIC = 'session.revoked';
+
+interface EndedMessage {
+  readonly id: string;
+  /** Absent where the id is not sealed. */
+  readonly issue?: EndedIssue | undefined;
+}
 
 export class Sessions {
   readonly #limits: SessionLimits;
@@ -30,7 +37,7 @@ export class Sessions {
   /** No longer found, but not ended yet. */
   readonly #retiring = new Set<Session>();
   #opening = 0;
-  readonly #stopListening: () => void;
+  readonly #listening: readonly (() => void)[];
   #stopSweeping: () => void;
 
   constructor(limits: SessionLimits, clock: Clock, bus: Bus, records: SessionRecords) {
@@ -39,7 +46,10 @@ export class Sessions {
     this.#bus = bus;
     this.#records = records;
     // A DELETE may reach a different replica than the one that holds the session's streams.
-    this.#stopListening = bus.subscribe(ENDED_TOPIC, (id) => this.#drop(id, new Failure('session_ended')));
+    this.#listening = [
+      bus.subscribe(ENDED_TOPIC, (text) => this.#heardEnd(JSON.parse(text) as EndedMessage)),
+      bus.subscribe(REVOKED_TOPIC, (text) => this.#heardRevocation(JSON.parse(text) as RevokedIssues)),
+    ];
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
   }
 
@@ -98,9 +108,17 @@ export class Sessions {
 
   /** Ends the session here, and on the replica that holds its streams. Resolves when no process can continue it. */
   async end(session: Session, failure: Failure = new Failure('session_ended')): Promise<void> {
-    const isStored = this.#records.ended(session);
+    const issue = issueOf(session);
+    const isStored = issue && this.#records.ended(issue, session.hasStoredState);
     this.#drop(session.id, failure);
-    void this.#bus.publish(ENDED_TOPIC, session.id);
+    this.#tell({ id: session.id, issue });
+    await isStored;
+  }
+
+  /** The same for a session that is not open here. `hasState`: something else is stored of it. */
+  async endElsewhere(issue: EndedIssue, hasState: boolean): Promise<void> {
+    const isStored = this.#records.ended(issue, hasState);
+    this.#tell({ id: issue.id, issue });
     await isStored;
   }
 
@@ -109,13 +127,17 @@ export class Sessions {
    * here. Rejects with a StoreError.
    */
   async revokeUnknown({ key }: Principal, now: number): Promise<void> {
-    await this.#records.revoke(key, now, now + this.#limits.sessionMaxMs);
+    const revoked: RevokedIssues = { principal: key, issuedUntil: now, until: now + this.#limits.sessionMaxMs };
+    await this.#records.revoke(revoked);
+    void this.#bus.publish(REVOKED_TOPIC, JSON.stringify(revoked));
   }
 
   /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
-    void this.#records.ended(session);
+    const issue = issueOf(session);
+    if (issue !== undefined) void this.#records.ended(issue, session.hasStoredState);
     if (this.#sessions.delete(session.id)) this.#perPrincipal.add(session.principal.key, -1);
+    this.#tell({ id: session.id, issue });
     if (session.ended || this.#retiring.has(session)) return;
     this.#retiring.add(session);
     const end = () => {
@@ -132,11 +154,28 @@ export class Sessions {
   }
 
   close(failure: Failure): void {
-    this.#stopListening();
+    for (const stop of this.#listening) stop();
     this.#stopSweeping();
     // Another process, or the next one, may continue them.
     for (const id of [...this.#sessions.keys()]) this.#drop(id, failure, true);
     for (const session of [...this.#retiring]) session.end(failure);
+  }
+
+  #tell(ended: EndedMessage): void {
+    void this.#bus.publish(ENDED_TOPIC, JSON.stringify(ended));
+  }
+
+  #heardEnd({ id, issue }: EndedMessage): void {
+    if (issue !== undefined) this.#records.heard(issue);
+    this.#drop(id, new Failure('session_ended'));
+  }
+
+  #heardRevocation(revoked: RevokedIssues): void {
+    this.#records.heardRevocation(revoked);
+    for (const { id, principal, seal } of this.all()) {
+      const isMeant = principal.key === revoked.principal && (seal?.issuedAt ?? 0) <= revoked.issuedUntil;
+      if (isMeant) this.#drop(id, new Failure('session_ended', { message: 'An operator has ended the session' }));
+    }
   }
 
   #expired(session: Session): boolean {
@@ -156,4 +195,8 @@ export class Sessions {
     this.#perPrincipal.add(session.principal.key, -1);
     session.end(failure, isContinued);
   }
+}
+
+function issueOf({ id, principal, seal }: Session): EndedIssue | undefined {
+  return seal && { id, principal: principal.key, issuedAt: seal.issuedAt, until: seal.until };
 }

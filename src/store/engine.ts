@@ -12,4 +12,6 @@ export interface StoreEngine {
    * void then. Undefined until the store was reached for the first time.
    */
   readonly epoch: string | undefined;
+  /** Calls the listener now where the store is there, and whenever it is there again: messages may have been lost. */
+  onReady(listener: () => void): void;
 }

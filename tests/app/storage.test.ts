@@ -11,22 +11,28 @@ import type { Authenticator } from '../../src/identity/authenticator.ts';
 import type { RefusalLog } from '../../src/observe/refusals.ts';
 import { Backends } from '../../src/upstream/backends.ts';
 import { configOf } from '../config/loading.ts';
+import { LeapClock } from '../interaction/harness/clock.ts';
 import { MemoryRecords } from '../kit/memory-records.ts';
 import { failureOf, TestTime } from '../oauth/client/support.ts';
 
-const outside = { now: Date.now, warn: () => undefined };
+const outside = { now: Date.now, warn: () => undefined, after: () => () => undefined };
 
-test('a store is opened once its directory can be used', async () => {
+test('a store that cannot be opened is tried again after a second, not with each request', async () => {
   const base = mkdtempSync(join(tmpdir(), 'state-'));
   const dir = join(base, 'store');
   writeFileSync(dir, 'in the way');
-  const state = new Storage(configOf(`store: { dir: '${dir}' }\nbackends: {}\n`), outside);
+  const clock = new LeapClock();
+  const after = (ms: number, action: () => void) => clock.after(ms, action);
+  const state = new Storage(configOf(`store: { dir: '${dir}' }\nbackends: {}\n`), { ...outside, after });
   onTestFinished(async () => {
     await state.close();
     rmSync(base, { recursive: true });
   });
-  await expect(state.open()).rejects.toThrow();
+  const refusal = { name: 'StoreError', message: expect.stringContaining(dir) };
+  await expect(state.open()).rejects.toMatchObject(refusal);
   rmSync(dir);
+  await expect(state.open()).rejects.toMatchObject(refusal);
+  clock.leap(1000);
   expect(await state.open()).toBe(await state.open());
 });
 

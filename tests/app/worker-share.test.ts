@@ -12,7 +12,11 @@ describe('the share of one worker of four', verifies('gateway:workers:run'), () 
   });
 
   it('is a fourth of the sessions', () => {
-    const limits = { sessionIdleMs: 1, sessionMaxMs: 2, sessionsPerPrincipal: 100, sessionsTotal: 1000 };
-    expect(shareOfSessions(limits, second)).toEqual({ ...limits, sessionsPerPrincipal: 25, sessionsTotal: 250 });
+    const open = { sessionIdleMs: 1, sessionMaxMs: 2, sessionsPerPrincipal: 100, sessionsTotal: 1000 };
+    const limits = { ...open, endedSessions: 400, endedSessionsPerPrincipal: 40 };
+    expect(shareOfSessions(limits, second)).toEqual({
+      ...limits,
+      ...{ sessionsPerPrincipal: 25, sessionsTotal: 250, endedSessions: 100, endedSessionsPerPrincipal: 10 },
+    });
   });
 });

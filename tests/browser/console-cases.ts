@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { modern } from '../interaction/harness/eras.ts';
+import { launchModernBackend } from '../interaction/harness/http-backend.ts';
 import type { Proof } from '../requirements/proofs.ts';
 import { openPage } from './chromium.ts';
 import { type ConsoleGateway, startConsoleGateway } from './console-gateway.ts';
@@ -179,6 +180,46 @@ export const consoleCases: readonly ConsoleCase[] = [
       // A policy that stopped a script would complain: nothing may even try.
       assert.deepEqual(complaints, []);
       await gateway.stop();
+    },
+  },
+  {
+    title: 'a backend whose tools and errors are made to run as scripts',
+    verifies: ['gateway:console:pages'],
+    run: async (chromium) => {
+      const tools = hostileNames.map((name) => ({
+        ...{ name, title: name, description: name, annotations: { title: name } },
+        inputSchema: { type: 'object', properties: { [name]: { type: 'string', title: name, description: name } } },
+      }));
+      const backend = await launchModernBackend({
+        'tools/list': (turn) => turn.result({ resultType: 'complete', tools, ttlMs: 60_000, cacheScope: 'public' }),
+        'tools/call': (turn) => turn.error(-32000, hostileNames.join(' ')),
+      });
+      const gateway = await startConsoleGateway({
+        backends: { hostile: { url: backend.url } },
+        policy: { rules: [{ id: 'all', effect: 'allow' }] },
+        console: { record: 'bodies' },
+      });
+      const context = await chromium.newContext();
+      await (await enter(context, gateway)).close();
+      const { page, complaints } = await openPage(context);
+      await page.goto(`${gateway.origin}/console#/tools`);
+      await page.getByLabel('At').selectOption('/servers/hostile/mcp');
+      for (const name of hostileNames) await page.locator('tbody .mono', { hasText: name }).first().waitFor();
+      await page.getByRole('button', { name: /^Try / }).first().click();
+      await page.getByRole('button', { name: 'Call', exact: true }).click();
+      await page.getByRole('status').waitFor();
+      const answered = await page.locator('main').innerText();
+      assert.ok(answered.includes('onerror="window.ran=1"'), `the error is shown as text: ${answered}`);
+      await page.goto(`${gateway.origin}/console#/calls`);
+      await page.locator('tbody a').first().click();
+      await page.getByRole('heading', { name: 'Time', exact: true }).waitFor();
+      const call = await page.locator('main').innerText();
+      assert.ok(call.includes('onerror="window.ran=1"'), `the call is shown as text: ${call}`);
+      assert.equal(await page.evaluate('window.ran'), undefined);
+      assert.equal(await page.locator('img').count(), 0);
+      assert.deepEqual(complaints, []);
+      await gateway.stop();
+      await backend.close();
     },
   },
   {

@@ -19,9 +19,9 @@ export interface StartedGateway {
 
 /**
  * Two backends work, one of them in an older revision, and one is down. A rule denies one tool, and one rate is soon
- * exceeded.
+ * exceeded. `service`: the address of a JSON-RPC service.
  */
-export async function startServing(folder: string): Promise<StartedGateway> {
+export async function startServing(folder: string, service: string): Promise<StartedGateway> {
   const dist = join(folder, 'dist');
   await bundle(dist);
   const demo = { command: process.execPath, args: [join(dist, 'demo.js')] };
@@ -31,7 +31,12 @@ export async function startServing(folder: string): Promise<StartedGateway> {
       demo,
       older: { ...demo, profile: { revisions: ['2025-06-18'] } },
       down: { url: 'http://127.0.0.1:9/mcp' },
+      ledger: { protocol: 'json-rpc', url: service },
     },
+    endpoints: [
+      ...['demo', 'older'].map((name) => ({ path: `/servers/${name}/mcp`, backends: [name] })),
+      { path: '/rpc', protocol: 'json-rpc', backends: ['ledger'] },
+    ],
     policy: {
       rules: [
         { id: 'all', effect: 'allow' },

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { alertQueries, panelQueries } from '../observe/metrics/shipped-queries.ts';
 import { writeProofs } from '../requirements/proofs.ts';
 import { eventually, startPrometheus, startServing } from './programs.ts';
-import { traffic } from './traffic.ts';
+import { startService, traffic } from './traffic.ts';
 
 /** Queries that have an answer only in trouble that this test does not make. */
 const mayBeEmpty: ReadonlySet<string> = new Set(['Handled events']);
@@ -45,9 +45,10 @@ for (const program of ['prometheus', 'promtool']) {
 const startTime = Date.now();
 const folder = mkdtempSync(join(tmpdir(), 'bascule-prometheus-'));
 const stop = new AbortController();
+const service = await startService();
 const started: ChildProcess[] = [];
 try {
-  const gateway = await startServing(folder);
+  const gateway = await startServing(folder, service.url);
   started.push(gateway.process);
   const sending = traffic(gateway.origin, stop.signal);
   const prometheus = await startPrometheus(folder, gateway.metrics);
@@ -87,6 +88,8 @@ try {
 } finally {
   stop.abort();
   await Promise.all(started.map(ended));
+  service.server.close();
+  service.server.closeAllConnections();
   rmSync(folder, { recursive: true, force: true });
 }
 

@@ -1,4 +1,6 @@
-/** Traffic of every kind that a panel of the dashboard shows: both eras, failures, denials, sessions. */
+/** Traffic of every kind that a panel of the dashboard shows: both eras, failures, denials, sessions, JSON-RPC. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { modern } from '../interaction/harness/eras.ts';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -26,6 +28,19 @@ async function session(url: string): Promise<Readonly<Record<string, string>>> {
   await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
   await post(url, { jsonrpc: '2.0', id: 2, method: 'tools/list' }, headers);
   return headers;
+}
+
+/** A JSON-RPC service that is not MCP. */
+export async function startService(): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'paid' }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
 }
 
 /** A subscription that the client ends. */
@@ -58,6 +73,7 @@ export async function traffic(origin: string, signal: AbortSignal): Promise<void
     await ask(`${origin}/servers/older/mcp`, 'tools/call', { name: 'echo', arguments: { message: 'hello' } });
     await fetch(url, { method: 'DELETE', headers: await session(url) });
     await listen(url);
+    await post(`${origin}/rpc`, { jsonrpc: '2.0', id: 1, method: 'pay', params: [1] });
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../requirements/verifies.ts';
 import { eventually, startCluster } from './server.ts';
-import { openTestStore } from './store.ts';
+import { newPrefix, openTestStore } from './store.ts';
 
 it(
   'records of other nodes are there while a node of the cluster is away, and its own afterwards',
@@ -34,5 +34,56 @@ it(
     expect(['away', 'slow']).toEqual(expect.arrayContaining([...new Set(named)]));
     await nodes[0]!.start();
     await eventually('all is served', async () => (await outcomes()).every((it) => it === 'stored'));
+  },
+);
+
+const docsPermissions = [
+  '-@all',
+  '+@connection',
+  '+@read',
+  '+@write',
+  '+@scripting',
+  '+@pubsub',
+  '-@dangerous',
+  '+info',
+];
+
+it(
+  'a user of a cluster needs no more permissions than docs/scaling.md says',
+  verifies('gateway:store:redis-degraded'),
+  async () => {
+    const nodes = await startCluster();
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.close()));
+    });
+    const prefix = newPrefix();
+    for (const node of nodes) {
+      const allowed = [`~${prefix}*`, `&${prefix}*`, ...docsPermissions, '+cluster'];
+      await node.cli('acl', 'setuser', 'ada', 'on', '>secret', ...allowed);
+      await node.cli('acl', 'setuser', 'default', 'off');
+    }
+    const [url = '', ...more] = nodes.map((node) => node.url.replace('//', '//ada:secret@'));
+    const settings = { url, cluster: more, prefix };
+    const [store, other] = [await openTestStore({ settings }), await openTestStore({ settings })];
+    for (const collection of ['one', 'two', 'three', 'four', 'five', 'six']) {
+      await store.records.put(collection, 'k', collection);
+      expect(await other.records.get(collection, 'k')).toBe(collection);
+      expect(await other.records.keys(collection, '', 9)).toEqual(['k']);
+    }
+    expect(await store.lease.take('l', 60_000)).toBeDefined();
+    expect(await other.lease.take('l', 60_000)).toBeUndefined();
+    await store.events.append('s', { sequence: 1, data: Buffer.from('e') });
+    expect(await other.events.after('s', 0)).toHaveLength(1);
+    const heard: string[] = [];
+    other.bus.subscribe('t', (message) => heard.push(message));
+    await eventually('the message is heard', async () => {
+      await store.bus.publish('t', 'm');
+      return heard.length > 0;
+    });
+    await expect(
+      openTestStore({ settings: { ...settings, prefix: newPrefix() } }).then((store) =>
+        store.records.put('one', 'k', 'v'),
+      ),
+    ).rejects.toMatchObject({ kind: 'denied' });
   },
 );

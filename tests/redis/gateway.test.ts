@@ -1,5 +1,6 @@
 /** Whole gateways with a store in Redis. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/app/clock.ts';
 import { Storage } from '../../src/app/storage.ts';
 import { configOf } from '../config/loading.ts';
 import {
@@ -15,7 +16,7 @@ import {
   text,
 } from '../interaction/harness/behind.ts';
 import { send } from '../interaction/harness/client.ts';
-import { connectLegacy, modern } from '../interaction/harness/eras.ts';
+import { connectLegacy, LegacyClient, modern } from '../interaction/harness/eras.ts';
 import { startGateway } from '../interaction/harness/gateway.ts';
 import { legacyBackend, modernBackend, type Script } from '../interaction/harness/http-backend.ts';
 import { verifies } from '../requirements/verifies.ts';
@@ -32,7 +33,8 @@ async function start(): Promise<TestRedis> {
 
 async function gatewayAt(redis: TestRedis, script: Script) {
   const [legacy, current] = [await legacyBackend(script), await modernBackend(echo)];
-  const gateway = await startGateway({
+  const config = {
+    name: 'the same after a restart',
     backends: { legacy: { url: legacy.url }, modern: { url: current.url } },
     endpoints: [
       { path: '/legacy', backends: ['legacy'] },
@@ -41,8 +43,13 @@ async function gatewayAt(redis: TestRedis, script: Script) {
     limits: { sseAfterMs: 0 },
     seal: { key: KEY },
     store: { url: redis.url },
-  });
-  return { gateway, legacyUrl: `${gateway.origin}/legacy`, modernUrl: `${gateway.origin}/modern` };
+  };
+  const gateway = await startGateway(config);
+  const restart = async () => {
+    await gateway.close();
+    return startGateway(config);
+  };
+  return { gateway, restart, legacyUrl: `${gateway.origin}/legacy`, modernUrl: `${gateway.origin}/modern` };
 }
 
 const storeUnavailable = {
@@ -114,6 +121,26 @@ describe('a gateway with a store in Redis', verifies('gateway:store:redis-gatewa
     expect(messagesOf(await replay(client, events[0]?.id))).toEqual([result('later', text('later'))]);
   });
 
+  it('serves calls and ends sessions for good while Redis has no memory left', async () => {
+    const redis = await start();
+    const { gateway, legacyUrl, modernUrl, restart } = await gatewayAt(redis, echo);
+    const [client, other] = [await connectLegacy(legacyUrl), await connectLegacy(legacyUrl)];
+    await redis.cli('config', 'set', 'maxmemory', '1');
+    expect((await send(modernUrl, modernCall())).status).toBe(200);
+    expect((await client.post(call(1))).status).toBe(200);
+    expect((await client.end()).status).toBe(204);
+    expect((await client.post(call(2))).status).toBe(404);
+    expect((await other.post(call(3))).status).toBe(200);
+    const why = expect.stringContaining('has no memory left: raise its `maxmemory`');
+    expect(gateway.log).toContainEqual(expect.objectContaining({ facts: { why } }));
+    await redis.cli('config', 'set', 'maxmemory', '0');
+    const next = await restart();
+    const at = ({ session, revision, initialized }: LegacyClient) =>
+      new LegacyClient(`${next.origin}/legacy`, session, revision, initialized);
+    expect((await at(client).post(call(4))).status).toBe(404);
+    expect((await at(other).post(call(5))).status).toBe(200);
+  });
+
   it('causes as many operations as docs/scaling.md says', async () => {
     const redis = await start();
     const { legacyUrl, modernUrl } = await gatewayAt(redis, {
@@ -146,7 +173,8 @@ describe('a gateway with a store in Redis', verifies('gateway:store:redis-gatewa
     const recordsWith = async (key: string) => {
       const config = configOf(`backends: {}\nseal: { key: '${key}' }\nstore: { url: ${redis.url} }\n`);
       const store = await openTestStore({ settings, secret: key });
-      const storage = new Storage(config, { now: Date.now, warn: (line) => warnings.push(line), store });
+      const warn = (line: string) => warnings.push(line);
+      const storage = new Storage(config, { now: Date.now, after: systemClock.after, warn, store });
       onTestFinished(() => storage.close());
       return (await storage.open()).records;
     };

@@ -1,4 +1,7 @@
-/** A TCP proxy that can stop passing bytes on: a Redis that is slow, or a cut that no side notices. */
+/**
+ * A TCP proxy that can stop passing bytes on: a Redis that is slow, or a cut that no side notices. It can lead to
+ * another server: the name of a primary after a failover.
+ */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -7,11 +10,14 @@ export interface StallingProxy {
   /** Bytes of both sides wait. */
   stall(): void;
   resume(): void;
+  /** Connections lead to another server from now on. Those that are open stay, unless they are cut. */
+  leadTo(port: number, options: { readonly cuts: boolean }): void;
 }
 
-export async function startProxy(port: number): Promise<StallingProxy> {
+export async function startProxy(first: number): Promise<StallingProxy> {
   const sockets = new Set<Socket>();
   let isStalled = false;
+  let port = first;
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     for (const [from, to] of [
@@ -40,6 +46,10 @@ export async function startProxy(port: number): Promise<StallingProxy> {
     stall: () => {
       isStalled = true;
       for (const socket of sockets) socket.pause();
+    },
+    leadTo: (next, { cuts }) => {
+      port = next;
+      if (cuts) for (const socket of sockets) socket.destroy();
     },
     resume: () => {
       isStalled = false;

@@ -8,6 +8,9 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+/** The server that is tested: `redis-server`, or another program that takes its arguments. */
+export const serverProgram = process.env.BASCULE_REDIS_SERVER ?? 'redis-server';
+
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
@@ -37,7 +40,7 @@ export async function startRedis(...args: readonly string[]): Promise<TestRedis>
       // Every write is on the disk before it is acknowledged: a killed server loses nothing.
       const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
       server = spawn(
-        'redis-server',
+        serverProgram,
         ['--port', String(port), '--dir', dir, '--bind', '127.0.0.1', ...durable, ...args],
         {
           stdio: 'ignore',
@@ -89,7 +92,7 @@ async function isUp(port: number): Promise<boolean> {
 }
 
 /** A cluster's own port is 10,000 higher. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -47,6 +47,7 @@ export async function openRedisStore(
     events: new RedisEventLog(connection, limits, { seal: sealFor('events'), warn }),
     bus,
     lease: new RedisLease(connection, sealFor('lease')),
+    onReady: (listener) => connection.onReady(listener),
     get epoch() {
       return epoch.current;
     },

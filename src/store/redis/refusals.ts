@@ -2,11 +2,14 @@
 import { StoreError, type StoreErrorKind } from '../errors.ts';
 
 interface RedisRefusal {
-  /** How the server's error begins. */
+  /** How the server's error begins, or what that of TLS contains. */
   readonly starts: string;
   readonly kind: StoreErrorKind;
   readonly text: string;
 }
+
+const unverified =
+  'has a certificate that cannot be verified: put the certificate of its authority into a file, and name the file in NODE_EXTRA_CA_CERTS';
 
 const credentials = 'refuses the user or the password: check those in `store.url`';
 
@@ -33,6 +36,15 @@ const refusals: readonly RedisRefusal[] = [
     text: 'is not a node of a cluster: remove `store.cluster`',
   },
   { starts: 'ERR unknown command', kind: 'unusable', text: 'lacks a command: Redis 6.2, or Valkey, is needed' },
+  { starts: 'unable to verify the first certificate', kind: 'unusable', text: unverified },
+  { starts: 'unable to get local issuer certificate', kind: 'unusable', text: unverified },
+  { starts: 'self-signed certificate', kind: 'unusable', text: unverified },
+  {
+    starts: "does not match certificate's altnames",
+    kind: 'unusable',
+    text: 'has a certificate for another name: write in `store.url` the name that is in the certificate',
+  },
+  { starts: 'certificate has expired', kind: 'unusable', text: 'has a certificate that has expired: renew it' },
   { starts: 'ERR DB index', kind: 'unusable', text: 'does not have the database that `store.url` names' },
 ];
 

@@ -117,6 +117,11 @@ describe('an ended session stays ended', verifies('gateway:legacy:continued-boun
     const { gateways, client } = await openedAtFirst({}, { records, clock });
     expect((await client.end()).status).toBe(204);
     await expectGone(client);
+    for (let retry = 0; retry < 3; retry++) {
+      clock.leap(5000);
+      await send(`${gateways.gateway.origin}/healthz`, { method: 'GET' });
+    }
+    expect(gateways.gateway.log.filter(({ text: line }) => line.includes('cannot be stored'))).toHaveLength(1);
     records.isFull = false;
     await gateways.start();
     await expectGone(gateways.again(client));

@@ -1,10 +1,12 @@
 /** Sessions that outlive the process that opened them: what goes on after a restart, and what never lives again. */
 import { describe, expect, it } from 'vitest';
+import type { AuditRecord } from '../../../src/observe/audit.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import {
   call,
   echo,
   expectRefused,
+  messagesOf,
   refusedResume,
   request,
   result,
@@ -127,6 +129,46 @@ describe('after a restart a session goes on', verifies('gateway:legacy:continued
     expect(resumed.status).toBe(200);
     await resumed.message(({ method }) => method === 'notifications/tools/list_changed');
     resumed.close();
+  });
+
+  it('and its client is told once that each resource may have changed that it is subscribed to again', async () => {
+    let refuses = '';
+    const backend = await legacyBackend({
+      ...echo,
+      'resources/subscribe': (turn) =>
+        turn.message.params.uri === refuses ? turn.error(-32002, 'gone') : turn.result({}),
+    });
+    const gateways = await restarted({ backends: { b: { url: backend.url } } });
+    const client = await gateways.connect();
+    for (const uri of ['file:///a', 'file:///gone', 'file:///b'])
+      await client.post(request(1, 'resources/subscribe', { uri }));
+    refuses = 'file:///gone';
+    await gateways.start();
+    const stream = await gateways.again(client).listen();
+    const updated = () => messagesOf(stream).filter(({ method }) => method === 'notifications/resources/updated');
+    await until(() => updated().length === 2, 'both are told');
+    expect(updated().map(({ params }) => params)).toEqual([{ uri: 'file:///a' }, { uri: 'file:///b' }]);
+    stream.close();
+  });
+
+  it('and that is recorded, with its principal and a part of its id', async () => {
+    const ring = keyRing();
+    const ada = bearer(ring.make('ada'));
+    const backend = await legacyBackend(echo);
+    const config = { backends: { b: { url: backend.url } }, identity: { keys: { file: ring.path } } };
+    const records: AuditRecord[] = [];
+    const audit = { write: (record: AuditRecord) => void records.push(record), close: async () => undefined };
+    const gateways = await restarted({ ...config, audit: { to: 'stderr' } }, { audit });
+    const client = await gateways.connect({}, ada);
+    const gateway = await gateways.start();
+    await gateways.again(client).post(request(1, 'ping'));
+    const session = client.session.slice(-8);
+    const acts = records.filter(({ action }) => action === 'continue');
+    const facts = { decision: 'allow', outcome: 'result', endpoint: '/mcp', session, address: '127.0.0.1' };
+    expect(acts).toMatchObject([{ ...facts, principal: { kind: 'key', key: 'ada' } }]);
+    expect(gateway.log.filter(({ text: line }) => line.includes('is continued'))).toMatchObject([
+      { level: 'info', facts: { principal: 'key:ada', session, endpoint: '/mcp' } },
+    ]);
   });
 
   it('and the stream of a lost call is refused by name', async () => {

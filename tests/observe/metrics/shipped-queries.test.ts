@@ -10,7 +10,7 @@ const added = ['job', 'instance', 'le'];
 
 /** Each metric in a query, with the family that it belongs to. */
 function metricsIn(expr: string): readonly { readonly name: string; readonly family: MetricFamily | undefined }[] {
-  const names = expr.match(/\b(?:mcp|bascule|process|nodejs)_[a-z0-9_]+(?=[{[\s)]|$)/g) ?? [];
+  const names = expr.match(/\b(?:mcp|rpc|bascule|process|nodejs)_[a-z0-9_]+(?=[{[\s)]|$)/g) ?? [];
   return names
     .filter((name) => !families.some(({ labels }) => labels.includes(name)))
     .map((name) => ({ name, family: families.find((family) => namesOf(family).includes(name)) }));

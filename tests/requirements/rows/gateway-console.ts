@@ -30,6 +30,11 @@ export const gatewayConsole = {
     spec: 'gateway',
     behaviour: 'Rules are listed with how often they decided, and a decision can be tried without a request.',
   }),
+  'gateway:console:flood': held({
+    spec: 'gateway',
+    behaviour:
+      'A person who floods the console’s API is refused with 429 `too_many_requests`; other persons and calls of clients go on.',
+  }),
   'gateway:console:revoke': held({
     spec: 'gateway',
     behaviour:

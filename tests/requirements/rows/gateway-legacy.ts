@@ -64,6 +64,18 @@ export const gatewayLegacy = {
     behaviour:
       'A sealed session id opens for its own principal, endpoint and gateway, within its lifetime. A session that was ended, or expired, is never continued.',
   }),
+  'gateway:legacy:ended-at-replicas': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'A session that one of several gateways has ended stays ended at all that run, even where its record is deleted or replaced by an older one, and where the store has lost its data.',
+  }),
+  'gateway:legacy:ended-bounded': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour:
+      'Ended sessions take a bounded part of the store. A principal who ends more loses older sessions of their own at a restart, and no one else does.',
+  }),
   'gateway:legacy:session-404-backend-lost': held({
     spec: '2025-11-25/basic/transports#session-management',
     revisions: 'legacy',

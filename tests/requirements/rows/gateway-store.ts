@@ -46,6 +46,15 @@ export const gatewayStore = {
     spec: 'gateway',
     behaviour: 'Who can write to Redis can inject no record, event, message, lease or epoch, and reads no value.',
   }),
+  'gateway:store:redis-tls': held({
+    spec: 'gateway',
+    behaviour: 'With `rediss://` the certificate of Redis is verified; one that is not good is refused by name.',
+  }),
+  'gateway:store:redis-failover': held({
+    spec: 'gateway',
+    behaviour:
+      'When a replica has taken over, the gateway goes on with it, with what was replicated, and without a restart.',
+  }),
   'gateway:store:redis-gateways': held({
     spec: 'gateway',
     behaviour:
