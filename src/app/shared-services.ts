@@ -30,9 +30,10 @@ import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
+import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
 import type { Storage } from './storage.ts';
-import { shareOfSessions, type WorkerPlace } from './worker-share.ts';
+import type { WorkerPlace } from './worker-share.ts';
 
 const ids = new Ids();
 const halfId = () => ids.next().slice(1, -1);
@@ -52,6 +53,7 @@ export interface SharedServicesOptions extends Given {
   readonly refusals: RefusalLog;
   readonly storage: Storage;
   readonly worker?: WorkerPlace | undefined;
+  readonly counts: Pick<Counts, 'slots'>;
   /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
   readonly stateSecret?: string | undefined;
   /** Absent: this process is the only one. */
@@ -62,7 +64,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { limits } = config;
   const member = String(options.worker?.number ?? 0);
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
-  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } = options;
+  const { observer, sessionEnded, tracer, sampledObserver, storage, timeOfDay, counts, stateSecret } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
@@ -103,12 +105,15 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(
-      worker === undefined ? limits : shareOfSessions(limits, worker),
+    sessions: new Sessions(limits, {
+      slots: {
+        perPrincipal: counts.slots('sessions of', limits.sessionsPerPrincipal),
+        total: counts.slots('sessions', limits.sessionsTotal),
+      },
       clock,
-      options.store?.bus ?? new MemoryBus(),
-      sessionRecords,
-    ),
+      bus: options.store?.bus ?? new MemoryBus(),
+      records: sessionRecords,
+    }),
     sessionRecords,
     sessionSeal: () => {
       sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());

@@ -1,32 +1,20 @@
 /**
- * What one of several workers may take of what the config grants to the whole gateway. Workers do not ask each other:
- * each has its part, so that all together stay within the limit.
+ * What is each worker's own: its part of the calls that may run at the same time, and its audit file. Workers do not ask
+ * each other with every call, so each has its part of that limit.
  */
 import { parse } from 'node:path';
 import type { Seat } from '../cluster/seat.ts';
 import type { AuditTarget } from '../observe/audit.ts';
 import type { RateSettings } from '../policy/rates.ts';
-import type { SessionLimits } from '../session/sessions.ts';
 
 /** Which worker this is, and of how many. */
 export type WorkerPlace = Pick<Seat, 'number' | 'of'>;
 
-export function shareOfRates(rates: readonly RateSettings[], { of }: WorkerPlace): readonly RateSettings[] {
-  return rates.map((rate) => ({
+export function shareOfConcurrency(rates: readonly RateSettings[], { of }: WorkerPlace): readonly RateSettings[] {
+  return rates.map(({ concurrent, ...rate }) => ({
     ...rate,
-    ...(rate.perSecond !== undefined && { perSecond: rate.perSecond / of }),
-    ...(rate.burst !== undefined && { burst: shareOf(rate.burst, of) }),
-    ...(rate.concurrent !== undefined && { concurrent: shareOf(rate.concurrent, of) }),
+    ...(concurrent !== undefined && { concurrent: Math.max(1, Math.floor(concurrent / of)) }),
   }));
-}
-
-export function shareOfSessions(limits: SessionLimits, { of }: WorkerPlace): SessionLimits {
-  const { sessionsPerPrincipal, sessionsTotal } = limits;
-  return {
-    ...limits,
-    sessionsPerPrincipal: shareOf(sessionsPerPrincipal, of),
-    sessionsTotal: shareOf(sessionsTotal, of),
-  };
 }
 
 /** A file that is rotated and repaired has one writer: the first worker has the file itself, each other one its own. */
@@ -34,8 +22,4 @@ export function ownAuditFile(to: AuditTarget, { number }: WorkerPlace): AuditTar
   if (to.kind !== 'file' || number === 0) return to;
   const { dir, name, ext } = parse(to.path);
   return { ...to, path: `${dir === '' ? '' : `${dir}/`}${name}.worker-${number}${ext}` };
-}
-
-function shareOf(limit: number, workers: number): number {
-  return Math.max(1, Math.floor(limit / workers));
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadCounts } from '../app/load-counts.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
@@ -59,8 +60,9 @@ export async function serve(
   });
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
+  const counts = await loadCounts({ store, worker: seat, clock: systemClock, log });
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
+    ...{ log, counters, wireTrace, traces, store, counts, watchers: observing.watchers, control: isFirst },
     ...(seat && { worker: seat, stateSecret: seat.secret }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.

@@ -1,12 +1,14 @@
 /**
  * `bascule serve --workers`: the primary process. It starts the workers, which share the port, replaces those that die,
- * passes signals on, and serves the metrics of all of them.
+ * passes signals on, has the counts that they share, and serves the metrics of all of them.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../app/clock.ts';
+import { type Channel, PrimaryCounts } from '../cluster/primary-counts.ts';
 import { type Seat, seatVariables } from '../cluster/seat.ts';
 import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
@@ -60,6 +62,7 @@ class Primary {
   readonly #count: number;
   readonly #directory = mkdtempSync(join(tmpdir(), 'bascule-workers-'));
   readonly #secret = randomBytes(SECRET_BYTES).toString('base64url');
+  readonly #counts = new PrimaryCounts(() => systemClock.now());
   #isStopping = false;
   /** Whether any worker has ever listened: before that, a failure is one of the config or the machine. */
   #hasServed = false;
@@ -88,8 +91,10 @@ class Primary {
     const worker = cluster.fork(seatVariables(seat));
     this.#seats.set(number, worker);
     worker.on('error', complain);
+    const forget = this.#counts.serve(String(number), channelTo(worker));
     worker.on('exit', (code, signal) => {
       this.#seats.delete(number);
+      forget();
       if (this.#isStopping) this.#exitWhenEmpty();
       else if (!this.#hasServed) this.#giveUp(code);
       else {
@@ -124,6 +129,13 @@ class Primary {
     rmSync(this.#directory, { recursive: true, force: true });
     void Promise.resolve(this.onStop?.()).finally(() => process.exit());
   }
+}
+
+function channelTo(worker: Worker): Channel {
+  return {
+    on: (event, hear) => worker.on(event, hear),
+    send: (message, sent) => worker.send(message, undefined, undefined, sent),
+  };
 }
 
 function complain(what: unknown): void {

@@ -1,8 +1,8 @@
-/** All sessions of this process: registers, finds and expires them. */
+/** All sessions of this process: registers, finds and expires them. Their number is limited over all processes. */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
-import { Tally } from '../exchange/tally.ts';
+import type { Slots } from '../exchange/slots.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
@@ -11,30 +11,41 @@ import type { SessionRecords } from './session-records.ts';
 export interface SessionLimits {
   readonly sessionIdleMs: number;
   readonly sessionMaxMs: number;
-  readonly sessionsPerPrincipal: number;
-  readonly sessionsTotal: number;
+}
+
+/** For open sessions, and sessions being opened. */
+export interface SessionSlots {
+  readonly perPrincipal: Slots;
+  readonly total: Slots;
+}
+
+export interface SessionsPorts {
+  readonly slots: SessionSlots;
+  readonly clock: Clock;
+  readonly bus: Bus;
+  readonly records: SessionRecords;
 }
 
 /** How often to check lifetimes; sessions live for minutes at least. */
 const SWEEP_MS = 5_000;
 const ENDED_TOPIC = 'session.ended';
+const ALL = 'all';
 
 export class Sessions {
   readonly #limits: SessionLimits;
   readonly #clock: Clock;
   readonly #bus: Bus;
   readonly #records: SessionRecords;
+  readonly #slots: SessionSlots;
   readonly #sessions = new Map<string, Session>();
-  /** Open sessions, and sessions being opened. */
-  readonly #perPrincipal = new Tally();
   /** No longer found, but not ended yet. */
   readonly #retiring = new Set<Session>();
-  #opening = 0;
   readonly #stopListening: () => void;
   #stopSweeping: () => void;
 
-  constructor(limits: SessionLimits, clock: Clock, bus: Bus, records: SessionRecords) {
+  constructor(limits: SessionLimits, { slots, clock, bus, records }: SessionsPorts) {
     this.#limits = limits;
+    this.#slots = slots;
     this.#clock = clock;
     this.#bus = bus;
     this.#records = records;
@@ -49,26 +60,23 @@ export class Sessions {
 
   /**
    * Reserves the slot before a session is opened: opening takes time, so concurrent requests could otherwise all pass
-   * the limit check. The caller must call `add` or `giveUp` in the end. Throws at the limit.
+   * the limit check. The caller must call `add` or `giveUp` in the end. Throws, or rejects with, a Failure at the limit.
+   * Returns a promise only where other processes have to be asked.
    */
-  reserve(principal: Principal): void {
-    const mine = this.#perPrincipal.of(principal.key);
-    const all = this.#sessions.size + this.#opening;
-    if (all >= this.#limits.sessionsTotal || mine >= this.#limits.sessionsPerPrincipal) {
-      throw new Failure('too_many_sessions');
-    }
-    this.#opening += 1;
-    this.#perPrincipal.add(principal.key, 1);
+  reserve(principal: Principal): void | Promise<void> {
+    const inTotal = this.#slots.total.take(ALL);
+    const own = this.#slots.perPrincipal.take(principal.key);
+    if (typeof inTotal === 'boolean' && typeof own === 'boolean') this.#reserved(principal, inTotal, own);
+    else return Promise.all([inTotal, own]).then((both) => this.#reserved(principal, ...both));
   }
 
-  /** The session was not opened after all. */
-  giveUp(principal: Principal): void {
-    this.#opening -= 1;
-    this.#perPrincipal.add(principal.key, -1);
+  /** The session was not opened after all, or is open no longer. */
+  giveUp({ key }: Principal): void {
+    this.#slots.total.give(ALL);
+    this.#slots.perPrincipal.give(key);
   }
 
   add(session: Session): void {
-    this.#opening -= 1;
     this.#sessions.set(session.id, session);
   }
 
@@ -105,7 +113,7 @@ export class Sessions {
   /** Hides the session from `find`. Its requests in flight may finish within `withinMs`; then it ends. */
   retire(session: Session, failure: Failure, withinMs: number): void {
     void this.#records.ended(session);
-    if (this.#sessions.delete(session.id)) this.#perPrincipal.add(session.principal.key, -1);
+    if (this.#sessions.delete(session.id)) this.giveUp(session.principal);
     if (session.ended || this.#retiring.has(session)) return;
     this.#retiring.add(session);
     const end = () => {
@@ -128,6 +136,13 @@ export class Sessions {
     for (const session of [...this.#retiring]) session.end(failure);
   }
 
+  #reserved({ key }: Principal, inTotal: boolean, own: boolean): void {
+    if (inTotal && own) return;
+    if (inTotal) this.#slots.total.give(ALL);
+    if (own) this.#slots.perPrincipal.give(key);
+    throw new Failure('too_many_sessions');
+  }
+
   #expired(session: Session): boolean {
     const now = this.#clock.now();
     return now - session.idleSince() > this.#limits.sessionIdleMs || now - session.openedAt > this.#limits.sessionMaxMs;
@@ -142,7 +157,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    this.#perPrincipal.add(session.principal.key, -1);
+    this.giveUp(session.principal);
     session.end(failure);
   }
 }

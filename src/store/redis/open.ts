@@ -4,6 +4,7 @@ import type { StoreWarn } from '../errors.ts';
 import { createSealFor, openingWith } from '../seal.ts';
 import { RedisBus } from './bus.ts';
 import { RedisConnection } from './connection.ts';
+import { RedisCounts } from './counts.ts';
 import { StoreEpoch } from './epoch.ts';
 import { RedisEventLog, type RedisEventLogLimits } from './event-log.ts';
 import { RedisLease } from './lease.ts';
@@ -47,6 +48,7 @@ export async function openRedisStore(
     events: new RedisEventLog(connection, limits, { seal: sealFor('events'), warn }),
     bus,
     lease: new RedisLease(connection, sealFor('lease')),
+    counts: new RedisCounts(connection, secret),
     get epoch() {
       return epoch.current;
     },

@@ -6,7 +6,7 @@ import { Holdings } from '../../../src/oauth/server/holdings.ts';
 import { loadKeys } from '../../../src/oauth/server/keys.ts';
 import { authServerLimits } from '../../../src/oauth/server/limits.ts';
 import { routeOf } from '../../../src/oauth/server/paths.ts';
-import { Attempts } from '../../../src/web/attempts.ts';
+import { Attempts } from '../../../src/exchange/attempts.ts';
 import { MemoryRecords } from '../../kit/memory-records.ts';
 import { verifies } from '../../requirements/verifies.ts';
 

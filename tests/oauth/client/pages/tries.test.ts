@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keyAttempts } from '../../../../src/oauth/client/pages/connect.ts';
 import { pageLimits } from '../../../../src/oauth/client/pages/limits.ts';
-import type { Attempts } from '../../../../src/web/attempts.ts';
+import type { Attempts } from '../../../../src/exchange/attempts.ts';
 
 function full(now: () => number): Attempts {
   const tries = keyAttempts(now);
