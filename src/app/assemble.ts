@@ -139,7 +139,9 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const via = { own: instance, outer: lineage.ids, hasMet: (id: string) => metGateways.has(id) };
   const authority = new AuthServerHost();
   const isOperated = config.console !== undefined || options.control === true;
-  const operating = isOperated ? new ConsoleHost(config, { clock, timeOfDay, warn, refusals, authority, attempts }) : undefined;
+  const operating = isOperated
+    ? new ConsoleHost(config, { clock, timeOfDay, warn, refusals, authority, attempts })
+    : undefined;
   const watchers: readonly Watcher[] = [
     ...(options.watchers ?? []),
     ...(operating === undefined ? [] : [operating.watcher]),

@@ -38,7 +38,8 @@ export class FallbackCounts implements SharedCounts {
   take(key: string, bucket: Bucket, most: number): Promise<TakenTokens> {
     return this.#count(
       (shared) => shared.take(key, bucket, most),
-      (own) => own.take(key, { perSecond: this.#partOf(bucket.perSecond), capacity: this.#whole(bucket.capacity) }, most),
+      (own) =>
+        own.take(key, { perSecond: this.#partOf(bucket.perSecond), capacity: this.#whole(bucket.capacity) }, most),
     );
   }
 

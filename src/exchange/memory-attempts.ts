@@ -16,10 +16,7 @@ export class MemoryAttempts implements AttemptCounts {
     return wait;
   }
 
-  async takeBack(
-    counters: readonly AttemptCounter[],
-    forgotten: readonly AttemptCounter[] = [],
-  ): Promise<void> {
+  async takeBack(counters: readonly AttemptCounter[], forgotten: readonly AttemptCounter[] = []): Promise<void> {
     for (const counter of counters) this.#of(counter).giveBack(counter.name);
     for (const counter of forgotten) this.#of(counter).forget(counter.name);
   }

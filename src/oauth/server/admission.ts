@@ -23,9 +23,7 @@ export class ByAddress {
 
   /** Milliseconds until the request is allowed; 0 if it is allowed now, and counted. */
   wait(req: IncomingMessage): Promise<number> {
-    return this.#attempts.attempt([
-      { ...this.#limit, name: this.#callers.siteOf(req), names: limits.countedNames },
-    ]);
+    return this.#attempts.attempt([{ ...this.#limit, name: this.#callers.siteOf(req), names: limits.countedNames }]);
   }
 }
 
