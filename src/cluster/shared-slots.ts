@@ -10,13 +10,14 @@ import type { SharedCounts } from '../store/counts.ts';
 /** A lot is this part of the limit. */
 const LOTS = 20;
 /** Held slots are free after `HELD_MS`, and are held again after `AGAIN_MS`: twice that may fail. */
-export const HELD_MS = 60_000;
+const HELD_MS = 60_000;
 const AGAIN_MS = 20_000;
 
 export interface SharedSlotsOptions {
   /** What is counted: part of the key of each count. */
   readonly name: string;
   readonly limit: number;
+  /** Never rejects. */
   readonly counts: Pick<SharedCounts, 'hold'>;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -71,28 +72,24 @@ export class SharedSlots implements Slots {
     return Math.max(this.#free, held);
   }
 
-  /** More than another lot: giving them back at once would ask with every change. */
+  /** With some room in between: giving back every slot at once would ask with every change. */
   #holdsTooMany({ held, used }: OwnSlotsOf): boolean {
-    return held > 0 && held - used > 2 * this.#free;
+    return held > 0 && (held - used > 2 * this.#free || 2 * used <= this.#free);
   }
 
   /** One question at a time for each key: the answer to an earlier one must not replace that to a later one. */
   #ask(key: string, own: OwnSlotsOf): void {
-    if (own.isAsking) return;
-    own.isAsking = true;
-    void this.#agree(key, own).finally(() => {
-      own.isAsking = false;
-      this.#tidy(key, own);
-    });
+    if (!own.isAsking) void this.#agree(key, own);
   }
 
   async #agree(key: string, own: OwnSlotsOf): Promise<void> {
     const { name, limit, counts } = this.#options;
+    own.isAsking = true;
     do {
       const asked = own.waiting.length;
       const isNeeded = asked > 0 || own.used > this.#free;
-      const wanted = isNeeded ? own.used + Math.max(asked, this.#free) : 0;
       const used = isNeeded ? own.used : 0;
+      const wanted = isNeeded ? used + Math.max(asked, this.#free) : 0;
       own.held = await counts.hold(`${name} ${key}`, { limit, used, wanted, ttlMs: HELD_MS });
       for (const resolve of own.waiting.splice(0, asked)) {
         const isTaken = own.used < this.#mayUse(own);
@@ -100,6 +97,8 @@ export class SharedSlots implements Slots {
         resolve(isTaken);
       }
     } while (own.waiting.length > 0 || this.#holdsTooMany(own));
+    own.isAsking = false;
+    this.#tidy(key, own);
   }
 
   #tidy(key: string, own: OwnSlotsOf): void {
