@@ -90,6 +90,8 @@ export class SharedSlots implements Slots {
       const isNeeded = asked > 0 || own.used > this.#free;
       const used = isNeeded ? own.used : 0;
       const wanted = isNeeded ? used + Math.max(asked, this.#free) : 0;
+      // Slots that are being given back must not be taken meanwhile.
+      own.held = Math.min(own.held, wanted);
       own.held = await counts.hold(`${name} ${key}`, { limit, used, wanted, ttlMs: HELD_MS });
       for (const resolve of own.waiting.splice(0, asked)) {
         const isTaken = own.used < this.#mayUse(own);
