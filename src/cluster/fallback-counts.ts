@@ -8,7 +8,7 @@ import type { AttemptCounter, Bucket, SharedCounts, SlotRequest, TakenTokens } f
 import { MemoryCounts } from './memory-counts.ts';
 
 /** A call waits for this at the most. Redis and the primary process answer within a millisecond or two. */
-const ANSWER_MS = 250;
+const ANSWER_MS = 1_000;
 /** After a failure, the shared counts are not asked for so long. */
 const PAUSE_MS = 1_000;
 const LATE = `there was no answer within ${ANSWER_MS} ms`;

@@ -10,7 +10,7 @@ export interface Channel {
 }
 
 const KIND = 'bascule counts';
-/** Questions without an answer. At 20,000 a second this is a quarter of a second. */
+/** Questions without an answer: some seconds of them, which their callers have given up. */
 const MOST_WAITING = 5_000;
 
 type Operation = keyof SharedCounts;

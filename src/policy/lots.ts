@@ -9,8 +9,10 @@ export interface Lot {
   tokens: number;
   /** Requests that wait for tokens. */
   waiting: number;
-  /** The bucket is known to be empty until then. */
+  /** When the bucket has a token again, as far as it is known. */
   emptyUntil: number;
+  /** The bucket is not asked for before. */
+  askAt: number;
   taking: Promise<void> | undefined;
 }
 
@@ -18,6 +20,8 @@ export interface Lot {
 const LOTS = 10;
 /** Between two questions about an empty bucket: a flood of requests must not become a flood of questions. */
 const PAUSE_MS = 10;
+/** An empty bucket may have tokens earlier than it was said: by another config, or in a store that can be reached again. */
+const AGAIN_MS = 1_000;
 
 export type TokenSource = Pick<SharedCounts, 'take'>;
 
@@ -26,7 +30,7 @@ export function lotOf({ perSecond, capacity }: Bucket): number {
 }
 
 export function newLot(): Lot {
-  return { tokens: 0, waiting: 0, emptyUntil: Number.NEGATIVE_INFINITY, taking: undefined };
+  return { tokens: 0, waiting: 0, emptyUntil: 0, askAt: Number.NEGATIVE_INFINITY, taking: undefined };
 }
 
 export class Lots {
@@ -40,7 +44,7 @@ export class Lots {
 
   /** Whether the other processes have to be asked before a request can be counted. */
   lacks(lot: Lot): boolean {
-    return lot.tokens < 1 && this.#now() >= lot.emptyUntil;
+    return lot.tokens < 1 && this.#now() >= lot.askAt;
   }
 
   /** Resolves when the lot has tokens, or is known to have none. Requests that wait are served by one question. */
@@ -55,6 +59,9 @@ export class Lots {
     const wanted = Math.max(lotOf(bucket), lot.waiting);
     const { tokens, waitMs } = await this.#source.take(key, bucket, wanted);
     lot.tokens += tokens;
-    if (tokens < wanted) lot.emptyUntil = this.#now() + Math.max(waitMs, PAUSE_MS);
+    if (tokens === wanted) return;
+    const pause = Math.max(waitMs, PAUSE_MS);
+    lot.emptyUntil = this.#now() + pause;
+    lot.askAt = this.#now() + Math.min(pause, AGAIN_MS);
   }
 }

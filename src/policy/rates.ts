@@ -126,7 +126,7 @@ export class Rates {
       if (!ids.has(key.slice(0, key.indexOf(' ')))) continue;
       this.#measures.set(key, measure);
       // By the new rate the bucket may have tokens.
-      if (measure.lot !== undefined) measure.lot.emptyUntil = Number.NEGATIVE_INFINITY;
+      if (measure.lot !== undefined) measure.lot.askAt = Number.NEGATIVE_INFINITY;
     }
   }
 

@@ -11,7 +11,7 @@ type State = 'well' | 'failing' | 'silent';
 const bucket = { perSecond: 0.001, capacity: 10 };
 const slots = { limit: 10, used: 0, wanted: 10, ttlMs: 60_000 };
 const counter = { kind: 'k', name: 'ada', most: 10, withinMs: 60_000, names: 10 };
-const ANSWER_MS = 250;
+const ANSWER_MS = 1_000;
 const PAUSE_MS = 1_000;
 
 function start(members = 3) {

@@ -25,22 +25,20 @@ describe('three workers', verifies('gateway:counts:workers', 'gateway:counts:lot
     const backend = await modernBackend(echo);
     const [perSecond, capacity] = [50, 60];
     const { served } = await startedAll({ backends: { b: { url: backend.url } }, rates: calls(perSecond, capacity) });
-    const { admitted, seconds } = await spend([served.url()], 600);
+    const { admitted, seconds } = await spend([served.url()], 300);
     expect(admitted).toBeGreaterThanOrEqual(capacity);
     expect(admitted).toBeLessThanOrEqual(capacity + perSecond * seconds + WORKERS * lotOf({ perSecond, capacity }));
   });
 
-  it('open as many sessions for a principal as one process does; those of a killed worker are free', async () => {
+  it('open as many sessions for a principal as one process does; those of killed workers are free', async () => {
     const backend = await legacyBackend(echo);
     const { served } = await startedAll({
       backends: { b: { url: backend.url } },
       limits: { sessionsPerPrincipal: 7 },
     });
     expect(await openSessions([served.url()], 3 * WORKERS)).toBe(7);
-    const [victim = 0] = workersOf(served);
-    process.kill(victim, 'SIGKILL');
-    // Each has opened two or three.
-    // What the worker was serving when it was killed fails.
+    // How many sessions each of them has is not known.
+    for (const worker of workersOf(served)) process.kill(worker, 'SIGKILL');
     const opened = () => openSessions([served.url()], 1).catch(() => 0);
     await eventually(async () => (await opened()) === 1, 'a session is opened');
   });
