@@ -1,6 +1,6 @@
 /** Where rates, sessions and wrong passwords are counted: in this process, or over all processes of the gateway. */
 import { MemoryAttempts } from '../exchange/memory-attempts.ts';
-import { OwnSlots, type Slots } from '../exchange/slots.ts';
+import { OwnSlots, type SlotLimit } from '../exchange/slots.ts';
 import type { TokenSource } from '../policy/lots.ts';
 import type { AttemptCounts } from '../store/counts.ts';
 
@@ -9,7 +9,7 @@ export interface Counts {
   readonly tokens?: TokenSource;
   readonly attempts: AttemptCounts;
   /** `name`: what is counted. */
-  slots(name: string, limit: number): Slots;
+  slots(name: string, limit: number): SlotLimit;
   close(): void;
 }
 

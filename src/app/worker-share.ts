@@ -1,6 +1,6 @@
 /**
- * What is each worker's own: its part of the calls that may run at the same time, and its audit file. Workers do not ask
- * each other with every call, so each has its part of that limit.
+ * What is each worker's own: its part of the calls that may run at the same time, and its audit file. Workers do not
+ * ask each other with every call, so each has its part of that limit.
  */
 import { parse } from 'node:path';
 import type { Seat } from '../cluster/seat.ts';

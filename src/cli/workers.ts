@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../app/clock.ts';
-import { type Channel, PrimaryCounts } from '../cluster/primary-counts.ts';
+import { PrimaryCounts, type WorkerChannel } from '../cluster/primary-counts.ts';
 import { type Seat, seatVariables } from '../cluster/seat.ts';
 import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
@@ -131,7 +131,7 @@ class Primary {
   }
 }
 
-function channelTo(worker: Worker): Channel {
+function channelTo(worker: Worker): WorkerChannel {
   return {
     on: (event, hear) => worker.on(event, hear),
     send: (message, sent) => worker.send(message, undefined, undefined, sent),

@@ -3,7 +3,7 @@ import type { AttemptCounter, Bucket, SharedCounts, SlotRequest, TakenTokens } f
 import { MemoryCounts } from './memory-counts.ts';
 
 /** The end of a channel between two processes, at either of them. */
-export interface Channel {
+export interface WorkerChannel {
   on(event: 'message', hear: (message: unknown) => void): unknown;
   /** False, or an error, where the message cannot be sent. */
   send(message: object, sent: (error: Error | null) => void): unknown;
@@ -13,12 +13,12 @@ const KIND = 'bascule counts';
 /** Questions without an answer: some seconds of them, which their callers have given up. */
 const MOST_WAITING = 5_000;
 
-type Operation = keyof SharedCounts;
+type CountOperation = keyof SharedCounts;
 
 interface CountQuestion {
   readonly kind: typeof KIND;
   readonly id: number;
-  readonly operation: Operation;
+  readonly operation: CountOperation;
   readonly with: readonly unknown[];
 }
 
@@ -30,11 +30,11 @@ interface CountAnswer {
 
 /** In a worker. The caller limits the time: an answer that comes later is dropped. */
 export class CountsAtPrimary implements SharedCounts {
-  readonly #channel: Channel;
+  readonly #channel: WorkerChannel;
   readonly #waiting = new Map<number, (result: unknown) => void>();
   #asked = 0;
 
-  constructor(channel: Channel) {
+  constructor(channel: WorkerChannel) {
     this.#channel = channel;
     channel.on('message', (message) => {
       const { kind, id, result } = message as CountAnswer;
@@ -60,7 +60,7 @@ export class CountsAtPrimary implements SharedCounts {
     await this.#ask('takeBack', [counters, forgotten]);
   }
 
-  #ask(operation: Operation, args: readonly unknown[]): Promise<unknown> {
+  #ask(operation: CountOperation, args: readonly unknown[]): Promise<unknown> {
     const id = ++this.#asked;
     // The oldest was given up long ago by its caller.
     const [oldest] = this.#waiting.keys();
@@ -87,7 +87,7 @@ export class PrimaryCounts {
   }
 
   /** Answers one worker until it has ended. Call the returned function then: its slots are free. */
-  serve(member: string, channel: Channel): () => void {
+  serve(member: string, channel: WorkerChannel): () => void {
     const counts = this.#counts.of(member);
     channel.on('message', (message) => {
       const { kind, id, operation, with: args } = message as CountQuestion;

@@ -1,10 +1,10 @@
 /**
- * Slots that all processes share. A process uses its first lot without asking, and takes further slots in lots, so that
- * most changes concern this process alone. All processes together exceed the limit by one lot each at the most. Slots
+ * SlotLimit that all processes share. A process uses its first lot without asking, and takes further slots in lots, so that
+ * most changes concern this process alone. All processes together exceed the limit by one lot each at the most. SlotLimit
  * that are held by agreement are held again in time; those of a process that has ended are free again afterwards.
  */
 import type { Clock } from '../exchange/clock.ts';
-import type { Slots } from '../exchange/slots.ts';
+import type { SlotLimit } from '../exchange/slots.ts';
 import type { SharedCounts } from '../store/counts.ts';
 
 /** A lot is this part of the limit. */
@@ -30,7 +30,7 @@ interface OwnSlotsOf {
   isAsking: boolean;
 }
 
-export class SharedSlots implements Slots {
+export class SharedSlots implements SlotLimit {
   readonly #options: SharedSlotsOptions;
   /** How many this process may use without asking. None where the limit is low. */
   readonly #free: number;
@@ -90,7 +90,7 @@ export class SharedSlots implements Slots {
       const isNeeded = asked > 0 || own.used > this.#free;
       const used = isNeeded ? own.used : 0;
       const wanted = isNeeded ? used + Math.max(asked, this.#free) : 0;
-      // Slots that are being given back must not be taken meanwhile.
+      // SlotLimit that are being given back must not be taken meanwhile.
       own.held = Math.min(own.held, wanted);
       own.held = await counts.hold(`${name} ${key}`, { limit, used, wanted, ttlMs: HELD_MS });
       for (const resolve of own.waiting.splice(0, asked)) {

@@ -1,14 +1,14 @@
 /** How many of something may be open at the same time, by key. */
 import { Tally } from './tally.ts';
 
-export interface Slots {
+export interface SlotLimit {
   /** Whether there was a slot, which is taken then. A promise where other processes have to be asked. */
   take(key: string): boolean | Promise<boolean>;
   give(key: string): void;
 }
 
-/** Slots of this process alone. */
-export class OwnSlots implements Slots {
+/** SlotLimit of this process alone. */
+export class OwnSlots implements SlotLimit {
   readonly #limit: number;
   readonly #taken = new Tally();
 

@@ -150,12 +150,12 @@ function authorizeAll(
   const calls = messages.filter((message): message is RpcCall => message.kind !== 'answer');
   const decisions = calls.map((call) => decide(arrival, backend, call));
   const isWaiting = decisions.some((decision) => decision instanceof Promise);
-  return isWaiting ? Promise.all(decisions).then(allAllowed) : allAllowed(decisions as readonly Decision[]);
+  return isWaiting ? Promise.all(decisions).then(allAllowed) : allAllowed(decisions as readonly RpcDecision[]);
 }
 
-type Decision = AuthorizedCall | { readonly error: unknown };
+type RpcDecision = AuthorizedCall | { readonly error: unknown };
 
-function decide(arrival: RpcArrival, backend: string, call: RpcCall): Decision | Promise<Decision> {
+function decide(arrival: RpcArrival, backend: string, call: RpcCall): RpcDecision | Promise<RpcDecision> {
   const failed = (error: unknown) => ({ error });
   const allowed = (authorization: Authorization) => ({ id: call.id, authorization });
   try {
@@ -166,7 +166,7 @@ function decide(arrival: RpcArrival, backend: string, call: RpcCall): Decision |
   }
 }
 
-function allAllowed(decisions: readonly Decision[]): readonly AuthorizedCall[] {
+function allAllowed(decisions: readonly RpcDecision[]): readonly AuthorizedCall[] {
   const allowed = decisions.flatMap((decision) => ('error' in decision ? [] : [decision]));
   const denied = decisions.find((decision) => 'error' in decision);
   if (denied === undefined) return allowed;

@@ -78,7 +78,8 @@ export class Authorizer {
 
   /**
    * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where a rate is counted over
-   * several processes, and they have to be asked. `records`: the parts of one request, where it is decided part by part.
+   * several processes, and they have to be asked. `records`: the parts of one request, where it is decided part by
+   * part.
    */
   ask(
     request: AuthorizationRequest,

@@ -20,7 +20,7 @@ export interface Lot {
 const LOTS = 10;
 /** Between two questions about an empty bucket: a flood of requests must not become a flood of questions. */
 const PAUSE_MS = 10;
-/** An empty bucket may have tokens earlier than it was said: by another config, or in a store that can be reached again. */
+/** An empty bucket may have tokens earlier: by another config, or where a store can be reached again. */
 const AGAIN_MS = 1_000;
 
 export type TokenSource = Pick<SharedCounts, 'take'>;

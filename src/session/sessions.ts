@@ -2,7 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
-import type { Slots } from '../exchange/slots.ts';
+import type { SlotLimit } from '../exchange/slots.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
@@ -15,8 +15,8 @@ export interface SessionLimits {
 
 /** For open sessions, and sessions being opened. */
 export interface SessionSlots {
-  readonly perPrincipal: Slots;
-  readonly total: Slots;
+  readonly perPrincipal: SlotLimit;
+  readonly total: SlotLimit;
 }
 
 export interface SessionsPorts {
@@ -60,8 +60,8 @@ export class Sessions {
 
   /**
    * Reserves the slot before a session is opened: opening takes time, so concurrent requests could otherwise all pass
-   * the limit check. The caller must call `add` or `giveUp` in the end. Throws, or rejects with, a Failure at the limit.
-   * Returns a promise only where other processes have to be asked.
+   * the limit check. The caller must call `add` or `giveUp` in the end. Throws, or rejects with, a Failure at the
+   * limit. Returns a promise only where other processes have to be asked.
    */
   reserve(principal: Principal): void | Promise<void> {
     const inTotal = this.#slots.total.take(ALL);

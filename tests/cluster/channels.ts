@@ -1,9 +1,9 @@
 /** Two ends of a channel, as between the primary process and a worker: messages arrive later, and as JSON. */
-import type { Channel } from '../../src/cluster/primary-counts.ts';
+import type { WorkerChannel } from '../../src/cluster/primary-counts.ts';
 
 export interface TestChannel {
-  readonly worker: Channel;
-  readonly primary: Channel;
+  readonly worker: WorkerChannel;
+  readonly primary: WorkerChannel;
   /** From now on, what the worker sends is lost without an error. */
   stall(): void;
 }
@@ -11,7 +11,7 @@ export interface TestChannel {
 export function testChannel(): TestChannel {
   const heard = { worker: [] as ((message: unknown) => void)[], primary: [] as ((message: unknown) => void)[] };
   let isStalled = false;
-  const end = (own: keyof typeof heard, other: keyof typeof heard): Channel => ({
+  const end = (own: keyof typeof heard, other: keyof typeof heard): WorkerChannel => ({
     on: (_event, hear) => heard[own].push(hear),
     send: (message, sent) => {
       if (isStalled) return;
