@@ -1,6 +1,6 @@
 /**
- * SlotLimit that all processes share. A process uses its first lot without asking, and takes further slots in lots, so that
- * most changes concern this process alone. All processes together exceed the limit by one lot each at the most. SlotLimit
+ * Slots that all processes share. A process uses its first lot without asking, and takes further slots in lots, so that
+ * most changes concern this process alone. All processes together exceed the limit by one lot each at the most. Slots
  * that are held by agreement are held again in time; those of a process that has ended are free again afterwards.
  */
 import type { Clock } from '../exchange/clock.ts';
@@ -90,7 +90,7 @@ export class SharedSlots implements SlotLimit {
       const isNeeded = asked > 0 || own.used > this.#free;
       const used = isNeeded ? own.used : 0;
       const wanted = isNeeded ? used + Math.max(asked, this.#free) : 0;
-      // SlotLimit that are being given back must not be taken meanwhile.
+      // Slots that are being given back must not be taken meanwhile.
       own.held = Math.min(own.held, wanted);
       own.held = await counts.hold(`${name} ${key}`, { limit, used, wanted, ttlMs: HELD_MS });
       for (const resolve of own.waiting.splice(0, asked)) {

@@ -7,7 +7,7 @@ export interface SlotLimit {
   give(key: string): void;
 }
 
-/** SlotLimit of this process alone. */
+/** Slots of this process alone. */
 export class OwnSlots implements SlotLimit {
   readonly #limit: number;
   readonly #taken = new Tally();
