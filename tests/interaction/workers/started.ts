@@ -24,6 +24,8 @@ export interface ServedByAll {
   readonly served: Served;
   /** The metrics of all workers. */
   scrape(): Promise<Answer>;
+  /** Resolves when all workers serve again. */
+  allServe(): Promise<void>;
 }
 
 /** Once all workers serve: one that does not listen yet takes no connections. */
@@ -32,6 +34,7 @@ export async function startedAll(config: object): Promise<ServedByAll> {
   const served = await started({ ...config, metrics: { listen: `127.0.0.1:${port}` } });
   const scrape = () => send(`http://127.0.0.1:${port}/metrics`, { method: 'GET' });
   const workersIn = (text: string) => new Set([...text.matchAll(/\{worker="(\d)"/g)].map(([, worker]) => worker));
-  await eventually(async () => workersIn((await scrape()).body).size === WORKERS, 'all workers serve');
-  return { served, scrape };
+  const allServe = () => eventually(async () => workersIn((await scrape()).body).size === WORKERS, 'all workers serve');
+  await allServe();
+  return { served, scrape, allServe };
 }
