@@ -38,6 +38,7 @@ import {
 } from './build-generation.ts';
 import { systemClock } from './clock.ts';
 import { ConsoleHost } from './console-host.ts';
+import { type Counts, ownCounts } from './counts.ts';
 import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
@@ -113,6 +114,8 @@ export interface AssembleOptions {
   readonly traces?: Traces | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
+  /** Over all processes of the gateway. Absent: this process is the only one. Closed with the gateway. */
+  readonly counts?: Counts | undefined;
   /** Which process this is, where the gateway has several. */
   readonly worker?: WorkerPlace | undefined;
   /** The same, as ids name it. */
@@ -134,6 +137,8 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const { log, counters, clock = systemClock, store } = options;
   const { events = store?.events ?? new MemoryEventLog(limits) } = options;
   const { worker, stateSecret, timeOfDay = Date.now, stdoutIsProtocol = false, onBackendState, traces } = options;
+  const { counts = ownCounts(timeOfDay) } = options;
+  const { attempts } = counts;
   const warn: Warn = (text, facts) => log.warn(facts, text);
   const after = (ms: number, action: () => void) => clock.after(ms, action);
   // Expiry depends on the time of day, which `clock` need not know.
@@ -146,16 +151,18 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const via = { own: instance, outer: lineage.ids, hasMet: (id: string) => metGateways.has(id) };
   const authority = new AuthServerHost();
   const isOperated = config.console !== undefined || options.control === true;
-  const operating = isOperated ? new ConsoleHost(config, { clock, timeOfDay, warn, refusals, authority }) : undefined;
+  const operating = isOperated
+    ? new ConsoleHost(config, { clock, timeOfDay, warn, refusals, authority, attempts })
+    : undefined;
   const watchers: readonly Watcher[] = [
     ...(options.watchers ?? []),
     ...(operating === undefined ? [] : [operating.watcher]),
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
-  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store });
+  const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store, attempts });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    ...{ watchers, traces, worker, auditSink: options.auditSink },
+    ...{ watchers, traces, worker, counts, auditSink: options.auditSink },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     wireTrace: options.wireTrace,
@@ -167,7 +174,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const storage = new Storage(config, { now: timeOfDay, after, warn, ...options });
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
-    ...{ storage, worker, stateSecret, store, member: options.member },
+    ...{ storage, worker, stateSecret, store, counts, member: options.member },
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,
@@ -213,6 +220,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
             ...(await storage.open()),
             time,
             warn,
+            attempts,
             userFileAt: keyFileAt,
             refused: (why, address) => coalesced.tell('warn', `${why} ${address}`, { address }, signInRefusals[why]),
           })
@@ -234,6 +242,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       authority.close();
       oauth.close();
       await retired.close(currentGeneration.now);
+      counts.close();
       await storage.close();
       stopWatching();
     },

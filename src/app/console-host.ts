@@ -15,6 +15,7 @@ import { paths } from '../oauth/server/paths.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
 import type { Watcher } from '../observe/watchers.ts';
+import type { AttemptCounts } from '../store/counts.ts';
 import { type Mounted, mount } from '../web/mount.ts';
 import type { AuthServerHost } from './auth-server-host.ts';
 import { digest } from './digest.ts';
@@ -26,6 +27,7 @@ export interface ConsoleOptions {
   readonly warn: Warn;
   readonly refusals: RefusalLog;
   readonly authority: AuthServerHost;
+  readonly attempts: AttemptCounts;
 }
 
 type GatewayParts = Omit<ConsolePorts, 'recorder' | 'clock' | 'timeOfDay' | 'startedAt' | 'digest' | 'warn'>;
@@ -84,7 +86,7 @@ export class ConsoleHost {
       import('../console/listener.ts'),
     ]);
     const ports = this.#connected;
-    const { warn, refusals, authority, timeOfDay } = this.#options;
+    const { warn, refusals, authority, timeOfDay, attempts } = this.#options;
     const [base = listening] = basesOf(identity, listening);
     if (settings.listen !== undefined) {
       const own = {
@@ -105,6 +107,7 @@ export class ConsoleHost {
     const operators = new OperatorBook({
       currentGeneration: ports.currentGeneration,
       now: timeOfDay,
+      attempts,
       publicUrl: this.#url,
       refused: (failure, address) => refusals.tell({ failure, address, path: '/console' }),
       userOf: (cookies) => authority.userOf(cookies),

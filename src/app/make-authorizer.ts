@@ -19,9 +19,10 @@ import type { World } from '../policy/match.ts';
 import { Policy } from '../policy/policy.ts';
 import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
+import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
 import { isSame } from './reload/is-same.ts';
-import { shareOfRates, type WorkerPlace } from './worker-share.ts';
+import { shareOfConcurrency, type WorkerPlace } from './worker-share.ts';
 
 export interface AuthorizerOptions {
   readonly log: Log;
@@ -36,6 +37,7 @@ export interface AuthorizerOptions {
   readonly warn: Warn;
   /** Absent where the gateway is one process. */
   readonly worker?: WorkerPlace | undefined;
+  readonly counts: Pick<Counts, 'tokens'>;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
   /** What writes the records. This process by default. */
@@ -79,8 +81,9 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
     config.rates.length === 0
       ? undefined
       : new Rates(
-          options.worker === undefined ? config.rates : shareOfRates(config.rates, options.worker),
-          ...([world, now, policy?.groupsClaim, before?.rates] as const),
+          options.worker === undefined ? config.rates : shareOfConcurrency(config.rates, options.worker),
+          world,
+          { now, groupsClaim: policy?.groupsClaim, before: before?.rates, source: options.counts.tokens },
         );
   const hasTrail = options.audit !== undefined || config.audit !== undefined;
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);

@@ -30,9 +30,10 @@ import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { BuiltGeneration } from './build-generation.ts';
+import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
 import type { Storage } from './storage.ts';
-import { shareOfSessions, type WorkerPlace } from './worker-share.ts';
+import { shareOfEnded, type WorkerPlace } from './worker-share.ts';
 
 const ids = new Ids();
 const halfId = () => ids.next().slice(1, -1);
@@ -54,6 +55,7 @@ export interface SharedServicesOptions extends Given {
   readonly worker?: WorkerPlace | undefined;
   /** This process, as ids name it. Absent: the number of the worker. */
   readonly member?: string | undefined;
+  readonly counts: Pick<Counts, 'slots'>;
   /** Seals states and cursors, where the config has no key. Absent: a key of this process. */
   readonly stateSecret?: string | undefined;
   /** Absent: this process is the only one. */
@@ -66,11 +68,12 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const { currentGeneration, log, counters, refusals, clock, warn, events, instance, metGateways } = options;
   const { observer, sessionContinued, sessionEnded, tracer, sampledObserver, storage, timeOfDay, worker, stateSecret } =
     options;
+  const { counts } = options;
   const seal = createSeal(config.seal.key ?? stateSecret);
-  const sessionLimits = worker === undefined ? limits : shareOfSessions(limits, worker);
+  const endedLimits = worker === undefined ? limits : shareOfEnded(limits, worker);
   const sessionRecords = new SessionRecords({
     records: async () => (await storage.open()).records,
-    ...{ clock, timeOfDay, warn, digest, limits: sessionLimits },
+    ...{ clock, timeOfDay, warn, digest, limits: endedLimits },
     mayLoseData: options.store !== undefined,
   });
   options.store?.onReady(() => void sessionRecords.readEnds());
@@ -109,7 +112,15 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     backendInFlight: new BackendInFlight(),
     nameResolver: new NameResolver(currentGeneration, lists, onUnknown),
     upstreams: new UpstreamPool(currentGeneration, limits, clock, outdating(listCache)),
-    sessions: new Sessions(sessionLimits, clock, options.store?.bus ?? new MemoryBus(), sessionRecords),
+    sessions: new Sessions(limits, {
+      slots: {
+        perPrincipal: counts.slots('sessions of', limits.sessionsPerPrincipal),
+        total: counts.slots('sessions', limits.sessionsTotal),
+      },
+      clock,
+      bus: options.store?.bus ?? new MemoryBus(),
+      records: sessionRecords,
+    }),
     sessionRecords,
     sessionSeal: () => {
       sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());

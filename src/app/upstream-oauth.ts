@@ -23,6 +23,7 @@ import type { WallClock, Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
+import type { AttemptCounts } from '../store/counts.ts';
 import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus } from '../store/memory.ts';
 import type { Bus } from '../store/ports.ts';
@@ -63,6 +64,7 @@ export interface UpstreamOAuthPorts {
   readonly time: WallClock;
   readonly refusals: RefusalLog;
   readonly warn: Warn;
+  readonly attempts: AttemptCounts;
   /** Absent: leases are records, and messages reach this process alone. */
   readonly store?: StoreEngine | undefined;
 }
@@ -151,7 +153,7 @@ export class UpstreamOAuth {
   }
 
   #open({ identity, isAuthServer, backends }: OAuthSettings, storage: OpenStorage): OpenBackendOAuth {
-    const { time, warn, refusals, currentGeneration, authority } = this.#ports;
+    const { time, warn, refusals, currentGeneration, authority, attempts } = this.#ports;
     const { url, records, seal, outwardFetch } = storage;
     const [publicUrl = url] = basesOf(identity, url);
     const trusted: TrustedFetch = (address, init) => fetch(address, init);
@@ -191,6 +193,7 @@ export class UpstreamOAuth {
           now: () => time.now(),
         }),
       }),
+      attempts,
       now: () => time.now(),
       random: () => randomBytes(32).toString('base64url'),
       // Without the id of a consent, which belongs to its person alone.

@@ -1,33 +1,24 @@
 /**
- * What one of several workers may take of what the config grants to the whole gateway. Workers do not ask each other:
- * each has its part, so that all together stay within the limit.
+ * What is each worker's own: its part of the calls that may run at the same time, and of the ended sessions that are
+ * remembered. Workers do not ask each other with every call, so each has its part of these limits.
  */
 import type { Seat } from '../cluster/seat.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { EndedSessionLimits } from '../session/ended-sessions.ts';
-import type { SessionLimits } from '../session/sessions.ts';
 
 /** Which worker this is, and of how many. */
 export type WorkerPlace = Pick<Seat, 'number' | 'of'>;
 
-export function shareOfRates(rates: readonly RateSettings[], { of }: WorkerPlace): readonly RateSettings[] {
-  return rates.map((rate) => ({
+export function shareOfConcurrency(rates: readonly RateSettings[], { of }: WorkerPlace): readonly RateSettings[] {
+  return rates.map(({ concurrent, ...rate }) => ({
     ...rate,
-    ...(rate.perSecond !== undefined && { perSecond: rate.perSecond / of }),
-    ...(rate.burst !== undefined && { burst: shareOf(rate.burst, of) }),
-    ...(rate.concurrent !== undefined && { concurrent: shareOf(rate.concurrent, of) }),
+    ...(concurrent !== undefined && { concurrent: shareOf(concurrent, of) }),
   }));
 }
 
-export function shareOfSessions(
-  limits: SessionLimits & EndedSessionLimits,
-  { of }: WorkerPlace,
-): SessionLimits & EndedSessionLimits {
-  const { sessionsPerPrincipal, sessionsTotal, endedSessions, endedSessionsPerPrincipal } = limits;
+export function shareOfEnded(limits: EndedSessionLimits, { of }: WorkerPlace): EndedSessionLimits {
+  const { endedSessions, endedSessionsPerPrincipal } = limits;
   return {
-    ...limits,
-    sessionsPerPrincipal: shareOf(sessionsPerPrincipal, of),
-    sessionsTotal: shareOf(sessionsTotal, of),
     endedSessions: shareOf(endedSessions, of),
     endedSessionsPerPrincipal: shareOf(endedSessionsPerPrincipal, of),
   };

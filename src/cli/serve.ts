@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadCounts } from '../app/load-counts.ts';
 import { loadReplicas } from '../app/load-replicas.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
@@ -64,8 +65,12 @@ export async function serve(
   const replicas = await loadReplicas(config, store, {
     ...{ log, portOffset: seat?.number ?? 0, current: () => assembled.config },
   });
+  const counts = await loadCounts({
+    ...{ store, worker: seat, clock: systemClock, log, primary: member?.counts },
+    members: replicas && (() => replicas.members.size),
+  });
   const assembled: Assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
+    ...{ log, counters, wireTrace, traces, store, counts, watchers: observing.watchers, control: isFirst },
     ...(member && seat && { worker: seat, stateSecret: seat.secret, auditSink: (to) => member.auditSink(to) }),
     ...(replicas && { member: replicas.member }),
     onBackendState: (name, state) => {

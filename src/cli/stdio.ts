@@ -4,6 +4,7 @@
  */
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { loadCounts } from '../app/load-counts.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
@@ -45,8 +46,9 @@ export async function serveOverStdio(
   const { watchers, notes } = observing;
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
+  const counts = await loadCounts({ store, worker: undefined, clock: systemClock, log });
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, watchers, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, wireTrace, traces, store, counts, watchers, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;

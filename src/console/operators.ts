@@ -8,7 +8,7 @@ import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Credentials, Principal } from '../identity/principal.ts';
 import { isHere } from '../oauth/client/pages/ways.ts';
 import type { Generation } from '../pipeline/generation.ts';
-import { Attempts } from '../web/attempts.ts';
+import type { AttemptCounts } from '../store/counts.ts';
 import { CookieJar } from '../web/cookies.ts';
 import type { PageRequest } from '../web/request.ts';
 import type { Operator } from './ports.ts';
@@ -18,6 +18,7 @@ export interface OperatorPorts {
   readonly currentGeneration: { readonly now: Generation };
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly attempts: AttemptCounts;
   /** Scheme, host and port by which browsers know the console. */
   readonly publicUrl: string;
   /** Logs that a key or token was not accepted. */
@@ -42,7 +43,7 @@ const SESSIONS_EACH = 20;
 /** Long enough to copy the link from a terminal. */
 const LINK_MS = 10 * min;
 /** Keys are pasted, not typed: after ten misses the person does not have it. */
-const attemptLimits = { most: 10, withinMs: 10 * min, names: 10_000 };
+const attemptLimits = { kind: 'console', most: 10, withinMs: 10 * min, names: 10_000 };
 const cookieName = 'bascule-console';
 
 export type SignInOutcome = { readonly cookie: string } | { readonly failure: Failure } | { readonly waitMs: number };
@@ -51,13 +52,11 @@ export class Operators {
   readonly #ports: OperatorPorts;
   readonly #jar: CookieJar;
   readonly #sessions = new BoundedMap<SignedInOperator>(SESSIONS);
-  readonly #attempts: Attempts;
   #link: { readonly token: string; readonly until: number } | undefined;
 
   constructor(ports: OperatorPorts) {
     this.#ports = ports;
     this.#jar = new CookieJar(ports.publicUrl, 'Strict');
-    this.#attempts = new Attempts(attemptLimits, ports.now);
   }
 
   /** Without identity there is no sign-in: the console is for the person at this machine. */
@@ -96,10 +95,11 @@ export class Operators {
 
   /** Exchanges an access key or a token for a cookie. */
   async signIn(secret: string, address: string): Promise<SignInOutcome> {
-    const waitMs = this.#attempts.waitFor(address);
+    const { attempts } = this.#ports;
+    const counters = [{ ...attemptLimits, name: address }];
+    // Count before the key is checked, so that concurrent attempts cannot all pass the limit.
+    const waitMs = await attempts.attempt(counters);
     if (waitMs > 0) return { waitMs };
-    // Count before awaiting, so that concurrent attempts cannot all pass the limit.
-    this.#attempts.count(address);
     const credentials = presented(`Bearer ${secret}`);
     const principal = await this.#ports.currentGeneration.now.authenticator.anywhere(credentials);
     if (principal === undefined || principal instanceof Failure) {
@@ -107,7 +107,7 @@ export class Operators {
       this.#ports.refused(failure, address);
       return { failure };
     }
-    this.#attempts.giveBack(address);
+    await attempts.takeBack(counters);
     return { cookie: this.#open(principal, credentials) };
   }
 

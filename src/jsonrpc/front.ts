@@ -8,17 +8,17 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint, SentRequest } from '../exchange/arrival.ts';
 import { rpcAsked } from '../exchange/asked.ts';
+import { whenKnown } from '../exchange/on-fulfilled.ts';
 import type { AuthContext } from '../identity/principal.ts';
 import { abandonAuthorization } from '../pipeline/authorize.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { RPC } from '../policy/actions.ts';
-import { type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
+import { type Authorization, type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
 import { permitAnswer } from '../policy/permit.ts';
-import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
 import { type RpcCall, type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
 import { ObservedReply } from './observed-reply.ts';
-import type { RpcArrival, RpcGate, RpcObserver } from './ports.ts';
+import type { RpcArrival, RpcGate, RpcObserver, RpcService } from './ports.ts';
 import { type AuthorizedCall, RpcRelay } from './relay.ts';
 
 export type RpcFrontServices = Pick<
@@ -66,14 +66,18 @@ export class RpcFront implements RpcGate {
     const observed = this.#observer && new ObservedReply(arrival.reply, this.#observer);
     const reply = observed ?? arrival.reply;
     let messages = unreadOf(message);
-    try {
-      if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
-      observed?.begin(arrival, messages, this.#shared.clock.now());
-      this.#pass({ ...arrival, reply }, messages);
-    } catch (error) {
+    const refuse = (error: unknown) => {
       const failure = this.#shared.fault(error);
       sender.generation.authorizer.refused({ principal: sender.principal, endpoint }, failure);
       reply.refuse(failure, idsOf(messages));
+    };
+    try {
+      if (message.kind === 'batch') messages = this.#membersOf(endpoint, message);
+      observed?.begin(arrival, messages, this.#shared.clock.now());
+      const passing = this.#pass({ ...arrival, reply }, messages);
+      if (passing instanceof Promise) passing.catch(refuse);
+    } catch (error) {
+      refuse(error);
     }
   }
 
@@ -90,11 +94,12 @@ export class RpcFront implements RpcGate {
     }
   }
 
-  #pass(arrival: RpcArrival, given: readonly RpcMessage[]): void {
-    const { endpoint, sender, message, reply } = arrival;
-    const { backendInFlight, work, fault } = this.#shared;
+  /** Throws, or rejects with, a Failure where nothing was sent to the service. */
+  #pass(arrival: RpcArrival, given: readonly RpcMessage[]): void | Promise<void> {
+    const { endpoint, sender } = arrival;
     const { principal, credentials, generation } = sender;
-    const { authenticator, authorizer, services } = generation;
+    const { authenticator, services } = generation;
+    const { work } = this.#shared;
     // A response helps running calls to finish, so it is still accepted.
     if (work.draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
@@ -105,9 +110,20 @@ export class RpcFront implements RpcGate {
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    const calls = authorizeAll(arrival, backend, given);
+    return whenKnown(authorizeAll(arrival, backend, given), (calls) => this.#send(arrival, given, service, calls));
+  }
+
+  #send(
+    { endpoint, sender, message, reply }: RpcArrival,
+    given: readonly RpcMessage[],
+    service: RpcService,
+    calls: readonly AuthorizedCall[],
+  ): void {
+    const { backendInFlight, work, fault } = this.#shared;
+    const { principal, generation } = sender;
+    const [backend = ''] = endpoint.backends;
     // The permit of one call stands for all.
-    const permit = calls[0]?.authorization.permit ?? permitAnswer(principal, authorizer.generation);
+    const permit = calls[0]?.authorization.permit ?? permitAnswer(principal, generation.authorizer.generation);
     const some = message.kind === 'batch' ? 'many' : 'one';
     const expects = given.some(({ kind }) => kind === 'request') ? some : 'nothing';
     const relay = new RpcRelay(reply, calls, fault, (done) => {
@@ -126,26 +142,36 @@ export class RpcFront implements RpcGate {
  * Authorizes and records every call before any of them is sent: all members of the body may go to the service, or none.
  * Throws the first denial. A client's responses have no method, and pass.
  */
-function authorizeAll(arrival: RpcArrival, backend: string, messages: readonly RpcMessage[]): AuthorizedCall[] {
-  const { authorizer } = arrival.sender.generation;
-  const calls: AuthorizedCall[] = [];
-  let denial: Denied | undefined;
+function authorizeAll(
+  arrival: RpcArrival,
+  backend: string,
+  messages: readonly RpcMessage[],
+): readonly AuthorizedCall[] | Promise<readonly AuthorizedCall[]> {
+  const calls = messages.filter((message): message is RpcCall => message.kind !== 'answer');
+  const decisions = calls.map((call) => decide(arrival, backend, call));
+  const isWaiting = decisions.some((decision) => decision instanceof Promise);
+  return isWaiting ? Promise.all(decisions).then(allAllowed) : allAllowed(decisions as readonly RpcDecision[]);
+}
+
+type RpcDecision = AuthorizedCall | { readonly error: unknown };
+
+function decide(arrival: RpcArrival, backend: string, call: RpcCall): RpcDecision | Promise<RpcDecision> {
+  const failed = (error: unknown) => ({ error });
+  const allowed = (authorization: Authorization) => ({ id: call.id, authorization });
   try {
-    for (const message of messages) {
-      if (message.kind === 'answer') continue;
-      try {
-        calls.push({ id: message.id, authorization: authorizer.ask(requestOf(arrival, backend, message)) });
-      } catch (error) {
-        if (!(error instanceof Denied)) throw error;
-        denial ??= error;
-      }
-    }
-    if (denial !== undefined) throw denial;
+    const asked = arrival.sender.generation.authorizer.ask(requestOf(arrival, backend, call));
+    return asked instanceof Promise ? asked.then(allowed, failed) : allowed(asked);
   } catch (error) {
-    for (const { authorization } of calls) abandonAuthorization(authorization);
-    throw error;
+    return failed(error);
   }
-  return calls;
+}
+
+function allAllowed(decisions: readonly RpcDecision[]): readonly AuthorizedCall[] {
+  const allowed = decisions.flatMap((decision) => ('error' in decision ? [] : [decision]));
+  const denied = decisions.find((decision) => 'error' in decision);
+  if (denied === undefined) return allowed;
+  for (const { authorization } of allowed) abandonAuthorization(authorization);
+  throw denied.error;
 }
 
 function requestOf({ endpoint, sender }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {

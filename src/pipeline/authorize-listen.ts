@@ -53,11 +53,10 @@ class ListenAuthorizations {
     return this.#grants[0];
   }
 
-  ask(row: MethodRow, backend: string, thing?: Thing): boolean {
+  async ask(row: MethodRow, backend: string, thing?: Thing): Promise<boolean> {
     try {
-      this.#grants.push(
-        this.#context.authorizer.ask(asAuthorizationRequest(this.#context, row, backend, thing), this.#parts),
-      );
+      const request = asAuthorizationRequest(this.#context, row, backend, thing);
+      this.#grants.push(await this.#context.authorizer.ask(request, this.#parts));
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -99,13 +98,13 @@ async function decideParts(
   };
   const left: Record<string, unknown> = { ...filterOf(filter) };
   for (const { flag, lists } of listKinds) {
-    if (filter[flag] && !grants.ask(methodRow(lists[0]) as MethodRow, backend)) delete left[flag];
+    if (filter[flag] && !(await grants.ask(methodRow(lists[0]) as MethodRow, backend))) delete left[flag];
   }
   const uris: string[] = [];
   for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
   // The filter is empty, or names only resources that no backend has. Whether the client may listen at all is still
   // decided, and recorded.
-  if (grants.first === undefined && grants.denial === undefined) grants.ask(row, backend);
+  if (grants.first === undefined && grants.denial === undefined) await grants.ask(row, backend);
   const { denial, first } = grants;
   if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
   if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });

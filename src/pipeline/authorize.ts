@@ -10,7 +10,7 @@ import type { Origin } from '../catalog/names.ts';
 import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import { onFulfilled } from '../exchange/on-fulfilled.ts';
+import { onFulfilled, whenKnown } from '../exchange/on-fulfilled.ts';
 import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
@@ -31,15 +31,20 @@ interface InGeneration {
 
 /**
  * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where lists have to be read
- * first.
+ * first, or other processes have to be asked.
  */
 export function authorize(services: StageServices, context: RequestContext): void | Promise<void> {
   const { authorizer, endpoint, listen, target } = context;
   if (listen?.authorization !== undefined) context.authorization = listen.authorization;
-  else if (target === undefined)
-    context.authorization = authorizeForAll(context, context.row, context.client.revision, context.request);
+  else if (target === undefined) return authorizeMessage(context);
   else if (authorizer.isFree(endpoint)) context.authorization = authorizer.free(context);
   else return authorizeTarget(services, context);
+}
+
+function authorizeMessage(context: RequestContext): void | Promise<void> {
+  return whenKnown(authorizeForAll(context, context.row, context.client.revision, context.request), (authorization) => {
+    context.authorization = authorization;
+  });
 }
 
 function authorizeTarget(services: StageServices, context: RequestContext): void | Promise<void> {
@@ -97,9 +102,7 @@ function authorizeIn(
     named === undefined || !isMerged(endpoint)
       ? named && { kind: named.kind, name: own }
       : services.shared.nameResolver.thing(endpoint, named.kind, originOf(resolved, own), readerOf(services, context));
-  return thing instanceof Promise
-    ? thing.then((found) => ask(inGeneration, services, context, own, found))
-    : ask(inGeneration, services, context, own, thing);
+  return whenKnown(thing, (found) => ask(inGeneration, services, context, own, found));
 }
 
 /** `own` is the backend's own name for the thing. */
@@ -130,7 +133,7 @@ export function authorizeForAll(
   row: MethodRow,
   revision: Revision | undefined,
   message: Message,
-): Authorization {
+): Authorization | Promise<Authorization> {
   const { principal, endpoint, authorizer } = context;
   const backend = onlyBackend(endpoint);
   return authorizer.ask({ principal, endpoint, row, backend, revision, message, sender: context });
@@ -140,18 +143,20 @@ export function authorizeForAll(
 export type OneWayMessage = Exclude<Message, Request>;
 
 /**
- * Returns the row of a notification that is known and allowed. A response has no method that a rule could name: it
+ * Brings the row of a notification that is known and allowed. A response has no method that a rule could name: it
  * goes to the server request that waits for it, and nowhere else.
  */
 export function authorizeOneWay(
   context: RequestContext,
   revision: Revision | undefined,
   message: OneWayMessage,
-): MethodRow | undefined {
+): MethodRow | undefined | Promise<MethodRow> {
   const row = message.kind === 'notification' ? methodRow(message.method) : undefined;
   if (row === undefined || row.kind !== 'notification' || row.from === 'server') return undefined;
-  authorizeForAll(context, row, revision, message).over?.({ outcome: 'result' });
-  return row;
+  return whenKnown(authorizeForAll(context, row, revision, message), (authorization) => {
+    authorization.over?.({ outcome: 'result' });
+    return row;
+  });
 }
 
 /** The request, in the form that policy decides about. */

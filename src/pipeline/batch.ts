@@ -1,5 +1,6 @@
 /** The members of a batch: every member is authorized before any of them is executed, and one denial denies all. */
 import type { Failure } from '../errors/failure.ts';
+import { whenKnown } from '../exchange/on-fulfilled.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Message } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -11,7 +12,8 @@ import type { Pipeline } from './pipeline.ts';
 interface BatchedOneWay {
   readonly context: RequestContext;
   readonly message: OneWayMessage;
-  readonly row: MethodRow | undefined;
+  /** Set once the member is allowed. */
+  row: MethodRow | undefined;
 }
 
 interface BatchedRequest {
@@ -23,6 +25,8 @@ export class BatchMembers {
   readonly oneWay: BatchedOneWay[] = [];
   readonly requests: BatchedRequest[] = [];
   readonly #denials: Denied[] = [];
+  /** Members whose rates are counted over several processes. */
+  readonly #waiting: Promise<void>[] = [];
 
   constructor(pipeline: Pipeline, batch: RequestContext, revision: Revision, messages: readonly Message[]) {
     for (const message of messages) {
@@ -33,21 +37,34 @@ export class BatchMembers {
         this.requests.push({ context, cleared: this.#clear(pipeline, context) });
         continue;
       }
-      try {
-        this.oneWay.push({ context, message, row: authorizeOneWay(context, revision, message) });
-      } catch (error) {
-        if (!(error instanceof Denied)) throw error;
-        this.#denials.push(error);
-      }
+      this.#allow(context, revision, message);
     }
   }
 
   /** The first denial, once all members are decided. Where there is one, no allowed member is executed either. */
   async decided(): Promise<Failure | undefined> {
     await Promise.allSettled(this.requests.map(({ cleared }) => cleared));
+    await Promise.all(this.#waiting);
     const [denial] = this.#denials;
     if (denial !== undefined) for (const { context, cleared } of this.requests) abandon(context, cleared);
     return denial;
+  }
+
+  #allow(context: RequestContext, revision: Revision, message: OneWayMessage): void {
+    const denied = (error: unknown) => {
+      if (!(error instanceof Denied)) throw error;
+      this.#denials.push(error);
+    };
+    const member: BatchedOneWay = { context, message, row: undefined };
+    this.oneWay.push(member);
+    try {
+      const allowing = whenKnown(authorizeOneWay(context, revision, message), (row) => {
+        member.row = row;
+      });
+      if (allowing instanceof Promise) this.#waiting.push(allowing.catch(denied));
+    } catch (error) {
+      denied(error);
+    }
   }
 
   /** Only denials concern the whole batch. Any other failure is reported in the response to its own member. */

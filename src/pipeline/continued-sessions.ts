@@ -104,7 +104,7 @@ export class ContinuedSessions {
     const { shared, sessionUpstreams } = this.#pipeline;
     const { sessions, timeOfDay, currentGeneration, work } = shared;
     const { endpoint, principal } = sender;
-    sessions.reserve(principal);
+    await sessions.reserve(principal);
     let isAdded = false;
     try {
       if (!(await this.mayLoseProcesses(endpoint, principal))) throw new Failure('session_not_found');

@@ -21,16 +21,31 @@ import type { SharedServices, StageServices } from './services.ts';
 const row = methodRow('initialize') as MethodRow;
 
 export async function initialize(services: StageServices, context: RequestContext, request: Request): Promise<void> {
-  const { shared, sessionUpstreams } = services;
-  const { endpoint, principal, reply, connection } = context;
+  const { work } = services.shared;
+  const { endpoint, connection } = context;
   const via = readVia(context.header?.(VIA));
   const known = readInitialize(request, endpoint.profile);
-  const client = via.length > 0 ? { ...known, via } : known;
   context.row = row;
-  context.client = client;
-  const authorization = authorizeForAll(context, row, client.revision, request);
+  context.client = via.length > 0 ? { ...known, via } : known;
+  // Before anything is awaited: a shutdown waits for it, and so do later messages on the connection.
+  work.begin();
+  const answered = connection && holdBack(connection);
+  try {
+    await openSession(services, context, request);
+  } finally {
+    work.end();
+    answered?.();
+  }
+}
 
+async function openSession(
+  { shared, sessionUpstreams }: StageServices,
+  context: RequestContext,
+  request: Request,
+): Promise<void> {
+  const { endpoint, principal, reply, connection, client } = context;
   const { currentGeneration, sessions } = shared;
+  const authorization = await authorizeForAll(context, row, client.revision, request);
   const sealed = connection === undefined ? sealedId(shared, context, client) : undefined;
   const id = sealed?.id ?? memberId(shared.member, shared.newId());
   const downstream =
@@ -41,16 +56,10 @@ export async function initialize(services: StageServices, context: RequestContex
   const session = newSession(shared, { id, principal, endpoint: place, client, seal: sealed?.seal }, downstream);
   session.filter = sessionUpstreams.filter;
   let outcome: 'result' | 'error' = 'error';
+  let isReserved = false;
   try {
-    sessions.reserve(principal);
-  } catch (error) {
-    authorization.over?.({ outcome });
-    throw error;
-  }
-  shared.work.begin();
-  const answered = connection && holdBack(connection);
-  let added = false;
-  try {
+    await sessions.reserve(principal);
+    isReserved = true;
     const discovery = await sessionUpstreams.open(session, authorization.permit);
     outcome = 'result';
     // The client disconnected while the session was being opened, when there was no session to end yet.
@@ -67,14 +76,12 @@ export async function initialize(services: StageServices, context: RequestContex
     // The one client of stdio may stay as long as it likes. All other sessions count against the limits.
     if (connection?.via !== 'stdio') {
       sessions.add(session);
-      added = true;
+      isReserved = false;
     }
     const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
     reply.respond(result, connection === undefined ? { 'Mcp-Session-Id': id } : {});
   } finally {
-    if (!added) sessions.giveUp(principal);
-    shared.work.end();
-    answered?.();
+    if (isReserved) sessions.giveUp(principal);
     authorization.over?.({ outcome });
   }
 }

@@ -2,6 +2,7 @@
 
 import { Failure } from '../errors/failure.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
+import { whenKnown } from '../exchange/on-fulfilled.ts';
 import type { Trace } from '../exchange/trace.ts';
 import type { Principal } from '../identity/principal.ts';
 import { denyBatch } from '../policy/profile.ts';
@@ -52,9 +53,10 @@ export class LegacyFront {
       return initialize(this.#pipeline, context, message);
     }
     if (message.kind === 'request' && message.method === 'ping' && connection !== undefined) {
-      authorizeForAll(context, ping, undefined, message).over?.({ outcome: 'result' });
-      reply.respond(resultBytes(message.id.raw, '{}'));
-      return;
+      return whenKnown(authorizeForAll(context, ping, undefined, message), (authorization) => {
+        authorization.over?.({ outcome: 'result' });
+        reply.respond(resultBytes(message.id.raw, '{}'));
+      });
     }
     if (connection?.opening !== undefined) return this.#afterOpening(context, connection.opening);
     const session = this.#isOneOff(context) ? this.#stranger(context) : this.session(context);
@@ -62,9 +64,10 @@ export class LegacyFront {
     context.session = session;
     checkVersionHeader(header?.('mcp-protocol-version'), session.client.revision);
     if (message.kind !== 'request') {
-      this.#oneWay(context, session, message, authorizeOneWay(context, session.client.revision, message));
-      reply.accepted();
-      return;
+      return whenKnown(authorizeOneWay(context, session.client.revision, message), (row) => {
+        this.#oneWay(context, session, message, row);
+        reply.accepted();
+      });
     }
     this.#admit(session, 1);
     context.request = message;

@@ -1,8 +1,10 @@
 /** What a modern client can send. Nothing is kept between two messages, except pending calls. */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { Failure } from '../errors/failure.ts';
+import { whenKnown } from '../exchange/on-fulfilled.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import { denyBatch } from '../policy/profile.ts';
 import { resultBytes } from '../wire/compose.ts';
 import { admitModern } from './admit.ts';
@@ -33,10 +35,8 @@ export class ModernFront {
       case 'error':
         throw new Failure('response_not_expected');
       case 'notification':
-        authorizeOneWay(context, undefined, message);
         // Over HTTP no modern notification has a meaning: a client cancels by closing the stream.
-        reply.accepted();
-        return;
+        return whenKnown(authorizeOneWay(context, undefined, message), () => reply.accepted());
       case 'request':
         admitModern(context, message);
         if (context.row.method === 'server/discover') return this.#discover(context);
@@ -61,19 +61,20 @@ export class ModernFront {
     const { endpoint, principal, authorizer, row, request, reply, client } = context;
     const { shared } = this.#pipeline;
     const { work } = shared;
-    const authorization = authorizeForAll(context, row, client.revision, request);
-    work.begin();
     const all = () => discoverAll(shared, endpoint, principal);
-    const finding = isMerged(endpoint)
-      ? all()
-      : this.#discoverOnly(onlyBackend(endpoint), principal).catch((error: unknown) => {
-          // What the backend offers is known only after consent. A client that gets an error here could not be asked
-          // for consent.
-          if (error instanceof Failure && error.reason === 'consent_needed') return all();
-          throw error;
-        });
+    let authorization: Authorization | undefined;
     let outcome: 'result' | 'error' = 'error';
+    work.begin();
     try {
+      authorization = await authorizeForAll(context, row, client.revision, request);
+      const finding = isMerged(endpoint)
+        ? all()
+        : this.#discoverOnly(onlyBackend(endpoint), principal).catch((error: unknown) => {
+            // What the backend offers is known only after consent. A client that gets an error here could not be asked
+            // for consent.
+            if (error instanceof Failure && error.reason === 'consent_needed') return all();
+            throw error;
+          });
       const found = await finding;
       outcome = 'result';
       // Lists that differ by principal must not be cached for everybody.
@@ -81,7 +82,7 @@ export class ModernFront {
       reply.respond(resultBytes(request.id.raw, discoverResult(endpoint.profile, discovery)));
     } finally {
       work.end();
-      authorization.over?.({ outcome });
+      authorization?.over?.({ outcome });
     }
   }
 

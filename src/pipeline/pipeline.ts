@@ -90,7 +90,7 @@ export class Pipeline implements StageServices {
 
   /**
    * Decides whether, and where, a request may be executed. Throws, or rejects with, a Failure. Returns a promise only
-   * where lists have to be read first.
+   * where lists have to be read first, or other processes have to be asked.
    */
   clear(context: RequestContext): void | Promise<void> {
     if (context.session !== undefined) admitLegacy(context, context.session);

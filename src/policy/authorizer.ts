@@ -24,7 +24,7 @@ import type { Permit } from './permit.ts';
 import { decide, type Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { PolicyQuestion, Thing } from './question.ts';
-import { RateExceeded, type Rates } from './rates.ts';
+import { type Admission, RateExceeded, type Rates } from './rates.ts';
 import { Denied, denied, limited } from './refusals.ts';
 import { Denial, type Ruling } from './ruling.ts';
 import type { UnmatchedNames } from './unmatched-names.ts';
@@ -77,10 +77,14 @@ export class Authorizer {
   }
 
   /**
-   * Throws a Failure where the request is denied. `records`: the parts of one request, where it is decided part by
+   * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where a rate is counted over
+   * several processes, and they have to be asked. `records`: the parts of one request, where it is decided part by
    * part.
    */
-  ask(request: AuthorizationRequest, records: DecisionTrail | undefined = this.#parts.records): Authorization {
+  ask(
+    request: AuthorizationRequest,
+    records: DecisionTrail | undefined = this.#parts.records,
+  ): Authorization | Promise<Authorization> {
     const { thing, endpoint } = request;
     if (this.isFree(endpoint)) return this.free(request);
     const { policy, rates } = this.#parts;
@@ -95,16 +99,28 @@ export class Authorizer {
       this.#refused(records, request, verdict.ruling, verdict.failure);
       throw denied(verdict, request);
     }
-    const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
+    return admission instanceof Promise
+      ? admission.then((known) => this.#admitted(request, records, verdict, known))
+      : this.#admitted(request, records, verdict, admission);
+  }
+
+  /** Throws a Failure where a rate is exceeded, or the decision cannot be recorded. */
+  #admitted(
+    request: AuthorizationRequest,
+    records: DecisionTrail | undefined,
+    permit: Permit,
+    admission: Admission | RateExceeded | undefined,
+  ): Authorization {
+    const ruling = permit.ruling ?? this.#unruled();
     if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
     if (records?.reserve() === false) {
       admission?.release();
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
     const record = records?.allowed(request, ruling);
-    if (admission === undefined && record === undefined) return { permit: verdict, authorizer: this };
-    return new WatchedAuthorization(verdict, this, admission, record);
+    if (admission === undefined && record === undefined) return { permit, authorizer: this };
+    return new WatchedAuthorization(permit, this, admission, record);
   }
 
   /** For a request that is decided part by part and recorded once. */

@@ -1,8 +1,8 @@
-/** All sessions of this process: registers, finds and expires them. */
+/** All sessions of this process: registers, finds and expires them. Their number is limited over all processes. */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Clock } from '../exchange/clock.ts';
-import { Tally } from '../exchange/tally.ts';
+import type { SlotLimit } from '../exchange/slots.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { Bus } from '../store/ports.ts';
 import type { Session } from './session.ts';
@@ -11,14 +11,26 @@ import type { EndedIssue, RevokedIssues, SessionRecords } from './session-record
 export interface SessionLimits {
   readonly sessionIdleMs: number;
   readonly sessionMaxMs: number;
-  readonly sessionsPerPrincipal: number;
-  readonly sessionsTotal: number;
+}
+
+/** For open sessions, and sessions being opened. */
+export interface SessionSlots {
+  readonly perPrincipal: SlotLimit;
+  readonly total: SlotLimit;
+}
+
+export interface SessionsPorts {
+  readonly slots: SessionSlots;
+  readonly clock: Clock;
+  readonly bus: Bus;
+  readonly records: SessionRecords;
 }
 
 /** How often to check lifetimes; sessions live for minutes at least. */
 const SWEEP_MS = 5_000;
 const ENDED_TOPIC = 'session.ended';
 const REVOKED_TOPIC = 'session.revoked';
+const ALL = 'all';
 
 interface EndedMessage {
   readonly id: string;
@@ -31,17 +43,16 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #bus: Bus;
   readonly #records: SessionRecords;
+  readonly #slots: SessionSlots;
   readonly #sessions = new Map<string, Session>();
-  /** Open sessions, and sessions being opened. */
-  readonly #perPrincipal = new Tally();
   /** No longer found, but not ended yet. */
   readonly #retiring = new Set<Session>();
-  #opening = 0;
   readonly #listening: readonly (() => void)[];
   #stopSweeping: () => void;
 
-  constructor(limits: SessionLimits, clock: Clock, bus: Bus, records: SessionRecords) {
+  constructor(limits: SessionLimits, { slots, clock, bus, records }: SessionsPorts) {
     this.#limits = limits;
+    this.#slots = slots;
     this.#clock = clock;
     this.#bus = bus;
     this.#records = records;
@@ -59,26 +70,23 @@ export class Sessions {
 
   /**
    * Reserves the slot before a session is opened: opening takes time, so concurrent requests could otherwise all pass
-   * the limit check. The caller must call `add` or `giveUp` in the end. Throws at the limit.
+   * the limit check. The caller must call `add` or `giveUp` in the end. Throws, or rejects with, a Failure at the
+   * limit. Returns a promise only where other processes have to be asked.
    */
-  reserve(principal: Principal): void {
-    const mine = this.#perPrincipal.of(principal.key);
-    const all = this.#sessions.size + this.#opening;
-    if (all >= this.#limits.sessionsTotal || mine >= this.#limits.sessionsPerPrincipal) {
-      throw new Failure('too_many_sessions');
-    }
-    this.#opening += 1;
-    this.#perPrincipal.add(principal.key, 1);
+  reserve(principal: Principal): void | Promise<void> {
+    const inTotal = this.#slots.total.take(ALL);
+    const own = this.#slots.perPrincipal.take(principal.key);
+    if (typeof inTotal === 'boolean' && typeof own === 'boolean') this.#reserved(principal, inTotal, own);
+    else return Promise.all([inTotal, own]).then((both) => this.#reserved(principal, ...both));
   }
 
-  /** The session was not opened after all. */
-  giveUp(principal: Principal): void {
-    this.#opening -= 1;
-    this.#perPrincipal.add(principal.key, -1);
+  /** The session was not opened after all, or is open no longer. */
+  giveUp({ key }: Principal): void {
+    this.#slots.total.give(ALL);
+    this.#slots.perPrincipal.give(key);
   }
 
   add(session: Session): void {
-    this.#opening -= 1;
     this.#sessions.set(session.id, session);
   }
 
@@ -136,7 +144,7 @@ export class Sessions {
   retire(session: Session, failure: Failure, withinMs: number): void {
     const issue = issueOf(session);
     if (issue !== undefined) void this.#records.ended(issue, session.hasStoredState);
-    if (this.#sessions.delete(session.id)) this.#perPrincipal.add(session.principal.key, -1);
+    if (this.#sessions.delete(session.id)) this.giveUp(session.principal);
     this.#tell({ id: session.id, issue });
     if (session.ended || this.#retiring.has(session)) return;
     this.#retiring.add(session);
@@ -178,6 +186,13 @@ export class Sessions {
     }
   }
 
+  #reserved({ key }: Principal, inTotal: boolean, own: boolean): void {
+    if (inTotal && own) return;
+    if (inTotal) this.#slots.total.give(ALL);
+    if (own) this.#slots.perPrincipal.give(key);
+    throw new Failure('too_many_sessions');
+  }
+
   #expired(session: Session): boolean {
     const now = this.#clock.now();
     return now - session.idleSince() > this.#limits.sessionIdleMs || now - session.openedAt > this.#limits.sessionMaxMs;
@@ -192,7 +207,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    this.#perPrincipal.add(session.principal.key, -1);
+    this.giveUp(session.principal);
     session.end(failure, isContinued);
   }
 }

@@ -1,4 +1,5 @@
 /** All ports of a store that several processes share. */
+import type { SharedCounts } from './counts.ts';
 import type { Bus, EventLog, Lease, Records } from './ports.ts';
 
 export interface StoreEngine {
@@ -7,6 +8,7 @@ export interface StoreEngine {
   readonly events: EventLog;
   readonly bus: Bus;
   readonly lease: Lease;
+  readonly counts: SharedCounts;
   /**
    * Random, and different after the store was restarted without its data: what was agreed before, such as a lease, is
    * void then. Undefined until the store was reached for the first time.

@@ -1,4 +1,5 @@
 /** An opening that failed is tried again: what hindered it may be over. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import type { AuthServerHost } from '../../src/app/auth-server-host.ts';
 import { Storage } from '../../src/app/storage.ts';
 import { type BackendOAuth, UpstreamOAuth } from '../../src/app/upstream-oauth.ts';
 import { ClientAddresses } from '../../src/downstream/callers.ts';
+import { MemoryAttempts } from '../../src/exchange/memory-attempts.ts';
 import type { Authenticator } from '../../src/identity/authenticator.ts';
 import type { RefusalLog } from '../../src/observe/refusals.ts';
 import { Backends } from '../../src/upstream/backends.ts';
@@ -51,6 +53,7 @@ test('a backend that demands consent is retried by the next call when the first 
     time: new TestTime(),
     refusals,
     warn,
+    attempts: new MemoryAttempts(() => 0),
   });
   now.oauth = connections.of(config);
   let asked = 0;

@@ -1,6 +1,8 @@
 /** Sessions of operators are bounded, and no principal takes the place of another. */
+
 import { expect, it } from 'vitest';
 import { Operators } from '../../src/console/operators.ts';
+import { MemoryAttempts } from '../../src/exchange/memory-attempts.ts';
 import type { Generation } from '../../src/pipeline/generation.ts';
 import type { PageRequest } from '../../src/web/request.ts';
 import { verifies } from '../requirements/verifies.ts';
@@ -24,6 +26,7 @@ it(
     const operators = new Operators({
       currentGeneration: { now: generation },
       now: () => 0,
+      attempts: new MemoryAttempts(() => 0),
       publicUrl: 'http://127.0.0.1:8809',
       userOf: async () => undefined,
       refused: () => undefined,

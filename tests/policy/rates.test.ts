@@ -1,17 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { RateExceeded, type RateSettings, Rates } from '../../src/policy/rates.ts';
+import { type Admission, RateExceeded, type RateSettings, Rates } from '../../src/policy/rates.ts';
 import { call, key, read, world } from './setup.ts';
+
+/** One process alone never waits. */
+function atOnce(admitted: ReturnType<Rates['admit']>): Admission | RateExceeded {
+  if (admitted instanceof Promise) throw new Error('it waits');
+  return admitted;
+}
 
 function setup(...rates: readonly Partial<RateSettings>[]) {
   let now = 0;
   const settings = rates.map((rate, at) => ({ id: `r${at}`, per: [], who: {}, on: {}, ...rate }));
-  const limiter = new Rates(settings, world, () => now);
+  const limiter = new Rates(settings, world, { now: () => now });
   return {
     limiter,
     pass: (ms: number) => {
       now += ms;
     },
-    admit: (question = call('x')) => limiter.admit(question),
+    admit: (question = call('x')) => atOnce(limiter.admit(question)),
   };
 }
 
@@ -106,7 +112,7 @@ test('a name of megabytes is not kept as the key of a measure', () => {
     return 'd'.repeat(64);
   };
   const settings = [{ id: 'each', per: ['tool'] as const, who: {}, on: {}, concurrent: 1 }];
-  const rates = new Rates(settings, { ...world, digest }, () => 0);
+  const rates = new Rates(settings, { ...world, digest }, { now: () => 0 });
   const name = 'x'.repeat(3_000_000);
   expect(rates.admit(call(name))).not.toBeInstanceOf(RateExceeded);
   expect(rates.admit(call(name))).toBeInstanceOf(RateExceeded);

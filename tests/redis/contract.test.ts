@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { createSeal } from '../../src/store/seal.ts';
 import { SealedRecords, sealedValueBytes } from '../../src/store/sealed.ts';
 import { busContract, eventLogContract, leaseContract } from '../store/contract.ts';
+import { countsContract } from '../store/counts-contract.ts';
 import { recordsContract } from '../store/records-contract.ts';
 import { eventually, startCluster, startRedis, type TestRedis } from './server.ts';
-import { openTestStore, usualLimits } from './store.ts';
+import { newPrefix, openTestStore, usualLimits } from './store.ts';
 
 const kinds = [
   { name: 'Redis', start: async () => [await startRedis()], isCluster: false },
@@ -42,14 +43,19 @@ for (const { name, start, isCluster } of kinds) {
       const limits = { ...usualLimits, eventsPerStream: events, eventBytesPerStream: bytes };
       return (await openTestStore({ settings: settings(), limits })).events;
     });
-    busContract(name, async () => (await openTestStore({ settings: settings() })).bus);
-    leaseContract(
+    const passedAtRedis = async (ms: number) => {
+      const begun = await seconds();
+      await eventually('the time has passed at Redis', async () => (await seconds()) > begun + ms);
+    };
+    countsContract(
       name,
-      async () => (await openTestStore({ settings: settings() })).lease,
-      async (ms) => {
-        const begun = await seconds();
-        await eventually('the time has passed at Redis', async () => (await seconds()) > begun + ms);
+      async () => {
+        const prefix = newPrefix();
+        return async () => (await openTestStore({ settings: { ...settings(), prefix } })).counts;
       },
+      passedAtRedis,
     );
+    busContract(name, async () => (await openTestStore({ settings: settings() })).bus);
+    leaseContract(name, async () => (await openTestStore({ settings: settings() })).lease, passedAtRedis);
   });
 }

@@ -16,6 +16,7 @@ import { gatewayConnections } from './rows/gateway-connections.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
 import { gatewayConsole } from './rows/gateway-console.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
+import { gatewayCounts } from './rows/gateway-counts.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayInspect } from './rows/gateway-inspect.ts';
@@ -61,6 +62,7 @@ export const groups = {
   gatewayLog,
   gatewayReplicas,
   gatewayWorkers,
+  gatewayCounts,
   gatewayTraces,
   gatewayModern,
   gatewayObserve,

@@ -4,6 +4,7 @@ import { readinessOf } from '../../app/readiness.ts';
 import type { ConfigSource } from '../../app/reload/config-source.ts';
 import { withoutRestart } from '../../app/reload/differences.ts';
 import { IpcPeer } from '../../cluster/ipc.ts';
+import type { AskPrimary } from '../../cluster/primary-counts.ts';
 import type { Seat } from '../../cluster/seat.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Readiness } from '../../downstream/health.ts';
@@ -19,6 +20,8 @@ import { overviewOfAll } from './shared-status.ts';
 
 /** The primary process answers at once, or after a reload that is under way. */
 const CONFIG_MS = 30_000;
+/** Those who count go on by themselves before that. */
+const COUNT_MS = 5_000;
 
 export interface MemberParts {
   readonly assembled: Assembled;
@@ -51,6 +54,8 @@ export class WorkerMember {
     const { config, notices } = source.loadSnapshot(latest, latest.generation);
     return { config: withoutRestart(loaded.config, config), notices };
   }
+
+  readonly counts: AskPrimary = (question) => this.#peer.ask('count', question, COUNT_MS);
 
   auditSink(to: AuditTarget): AuditSink {
     return sinkAtPrimary(this.#peer, to);

@@ -1,7 +1,7 @@
 /**
  * `bascule serve --workers`: the primary process. It starts the workers, which share the port, replaces those that die,
- * passes signals on, and does what one process has to do for all: it reads the config, writes the audit records, and
- * serves the metrics.
+ * passes signals on, and does what one process has to do for all: it reads the config, writes the audit records, counts
+ * against the limits, and serves the metrics.
  */
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
@@ -23,6 +23,7 @@ import { startMetrics } from '../../observe/metrics/listener.ts';
 import type { PrimaryService, Seated, WorkerQuestions } from './questions.ts';
 import { SharedAudit } from './shared-audit.ts';
 import { SharedConfig } from './shared-config.ts';
+import { SharedWorkerCounts } from './shared-counts.ts';
 import { metricsOfAll } from './shared-metrics.ts';
 import { SharedReadiness } from './shared-readiness.ts';
 import { SharedStatus } from './shared-status.ts';
@@ -73,7 +74,10 @@ export async function serveByWorkers({ config }: Loaded, source: ConfigSource, c
     readiness.close();
     await Promise.all([metrics?.close(), audit.close(), log.flush()]);
   };
-  primary.start([shared, audit, readiness, new SharedStatus(() => primary.workers, readiness)]);
+  primary.start([
+    ...[shared, audit, readiness, new SharedWorkerCounts(() => systemClock.now())],
+    new SharedStatus(() => primary.workers, readiness),
+  ]);
 }
 
 function serveMetrics({ metrics, listen }: Config, primary: Primary, log: Log) {

@@ -1,6 +1,7 @@
 /** What the primary process and its workers ask each other. */
 import type { ConfigSnapshot } from '../../app/reload/config-source.ts';
 import type { IpcPeer } from '../../cluster/ipc.ts';
+import type { CountQuestion } from '../../cluster/primary-counts.ts';
 import type { Readiness } from '../../downstream/health.ts';
 import type { AuditTarget } from '../../observe/audit.ts';
 import type { TextFormat } from '../../observe/metrics/text.ts';
@@ -46,6 +47,7 @@ export interface WorkerQuestions {
   /** Answered once the lines are written. */
   readonly audit: IpcQuestion<{ readonly to: AuditTarget; readonly lines: string }, null>;
   readonly auditClose: IpcQuestion<AuditTarget, null>;
+  readonly count: IpcQuestion<CountQuestion, unknown>;
   // Asked by the primary.
   readonly readiness: IpcQuestion<Readiness, null>;
   readonly status: IpcQuestion<null, OwnStatus>;

@@ -1,38 +1,38 @@
 /** Limits requests that anybody may send and that create records: a rate per address, and a total of the records. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
-import type { WallClock } from '../../observe/ports.ts';
+import type { AttemptCounter, AttemptCounts } from '../../store/counts.ts';
 import type { Records } from '../../store/ports.ts';
-import { type AttemptLimits, Attempts } from '../../web/attempts.ts';
 import { clientCollection, keyOf, withoutPlace } from './adapter.ts';
 import type { Holdings } from './holdings.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, show, tell } from './pages/answers.ts';
 import { troublePage } from './pages/others.ts';
 
-/** Rate limit per address, or per IPv6 site. Refused requests count too. */
+/** Rate limit per address, or per IPv6 site. */
 export class ByAddress {
-  readonly #attempts: Attempts;
+  readonly #limit: AddressLimit;
+  readonly #attempts: AttemptCounts;
   readonly #callers: ClientAddresses;
 
-  constructor(limit: Pick<AttemptLimits, 'most' | 'withinMs'>, time: Pick<WallClock, 'now'>, callers: ClientAddresses) {
-    this.#attempts = new Attempts({ ...limit, names: limits.countedNames }, () => time.now());
+  constructor(limit: AddressLimit, attempts: AttemptCounts, callers: ClientAddresses) {
+    this.#limit = limit;
+    this.#attempts = attempts;
     this.#callers = callers;
   }
 
-  /** Milliseconds until the request is allowed; 0 if it is allowed now. */
-  wait(req: IncomingMessage): number {
-    const address = this.#callers.siteOf(req);
-    const wait = this.#attempts.waitFor(address);
-    this.#attempts.count(address);
-    return wait;
+  /** Milliseconds until the request is allowed; 0 if it is allowed now, and counted. */
+  wait(req: IncomingMessage): Promise<number> {
+    return this.#attempts.attempt([{ ...this.#limit, name: this.#callers.siteOf(req), names: limits.countedNames }]);
   }
 }
+
+type AddressLimit = Pick<AttemptCounter, 'kind' | 'most' | 'withinMs'>;
 
 const kinds = {
   /** The records that wait for a person to answer are bounded. */
   authorization: {
-    rate: { most: limits.authorizationsPerAddress, withinMs: limits.authorizationsWithinMs },
+    rate: { kind: 'authorization', most: limits.authorizationsPerAddress, withinMs: limits.authorizationsWithinMs },
     tooMany: 'too many from this address',
     records: limits.openInteractions,
     full: 'the server cannot keep more open at the moment',
@@ -41,7 +41,7 @@ const kinds = {
     refuse: refuseByPage,
   },
   registration: {
-    rate: { most: limits.registrationsPerAddress, withinMs: limits.registrationsWithinMs },
+    rate: { kind: 'registration', most: limits.registrationsPerAddress, withinMs: limits.registrationsWithinMs },
     tooMany: 'too many registrations from this address',
     records: limits.clients,
     full: `all ${limits.clients} clients that can be registered are in use`,
@@ -56,16 +56,16 @@ export class AdmissionLimit {
   readonly #byAddress: ByAddress;
   readonly #holdings: Holdings;
 
-  constructor(kind: keyof typeof kinds, time: Pick<WallClock, 'now'>, callers: ClientAddresses, holdings: Holdings) {
+  constructor(kind: keyof typeof kinds, attempts: AttemptCounts, callers: ClientAddresses, holdings: Holdings) {
     this.#kind = kinds[kind];
-    this.#byAddress = new ByAddress(this.#kind.rate, time, callers);
+    this.#byAddress = new ByAddress(this.#kind.rate, attempts, callers);
     this.#holdings = holdings;
   }
 
   /** False if the request was refused and the response has been sent. */
   async admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const { records, tooMany, full, fullMs, refuse } = this.#kind;
-    const wait = this.#byAddress.wait(req);
+    const wait = await this.#byAddress.wait(req);
     if (wait > 0) return refuse(res, wait, tooMany);
     return (await this.#holdings.makeRoom(records)) || refuse(res, fullMs, full);
   }

@@ -50,14 +50,14 @@ export interface AuthServer {
 
 export async function createAuthServer(options: AuthServerOptions, outside: AuthServerOutside): Promise<AuthServer> {
   const { issuer, settings } = options;
-  const { records, time, warn } = outside;
+  const { records, time, warn, attempts } = outside;
   const keys = await loadKeys(records, time.now(), settings.tokenTtlMs);
   const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
   const callers = new ClientAddresses(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs } = limits;
-  const documents = new ByAddress({ most, withinMs }, time, callers);
+  const documents = new ByAddress({ kind: 'document', most, withinMs }, attempts, callers);
   const clients = new Holdings(records, clientCollection);
   const open = new Holdings(records, interactionCollection);
   const provider = await createProvider({
@@ -73,12 +73,12 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
       ['Interaction', open],
     ]),
     networkOf: (req) => callers.siteOf(req),
-    mayFetch: ({ req }) => documents.wait(req) === 0,
+    mayFetch: async ({ req }) => (await documents.wait(req)) === 0,
     showError,
   });
   listen(provider, outside, (id) => keepClient(id, time.now() + settings.refreshTtlMs, records, clients));
   const tokens = new FormTokens(keys.cookie);
-  const signInParts = { signIn: new SignIn(users, () => time.now()), callers, refused: outside.refused };
+  const signInParts = { signIn: new SignIn(users, attempts), callers, refused: outside.refused };
   const home = new URL(issuer);
   const accounts = new Accounts({
     ...signInParts,
@@ -91,8 +91,8 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const server = new Server({
     issuer: home,
     provider,
-    registrations: new AdmissionLimit('registration', time, callers, clients),
-    authorizations: new AdmissionLimit('authorization', time, callers, open),
+    registrations: new AdmissionLimit('registration', attempts, callers, clients),
+    authorizations: new AdmissionLimit('authorization', attempts, callers, open),
     interactions: new Interactions({ ...signInParts, provider, tokens, scopes, resources }),
     accounts,
     scopes,

@@ -2,6 +2,7 @@
 
 import type { FilePort } from '../../identity/watched-file.ts';
 import type { WallClock, Warn } from '../../observe/ports.ts';
+import type { AttemptCounts } from '../../store/counts.ts';
 import type { Records } from '../../store/ports.ts';
 import type { OutwardFetch } from '../fetch/fetch.ts';
 
@@ -9,6 +10,8 @@ export interface AuthServerOutside {
   /** Durable, and sealed if so configured. Holds keys, grants and registrations. */
   readonly records: Records;
   readonly time: WallClock;
+  /** Counts wrong passwords, and requests that anybody may send. */
+  readonly attempts: AttemptCounts;
   readonly warn: Warn;
   /** A sign-in failed: wrong name or password, or too many attempts. For the log. */
   readonly refused: (why: 'wrong' | 'wait', address: string) => void;

@@ -29,7 +29,7 @@ export interface ProviderParts {
   /** The network that a request comes from. */
   networkOf(req: IncomingMessage): string;
   /** Whether one more metadata document may be fetched for this request. */
-  mayFetch(context: KoaContextWithOIDC): boolean;
+  mayFetch(context: KoaContextWithOIDC): Promise<boolean>;
   showError(context: KoaContextWithOIDC, error: ErrorOut): void;
 }
 
@@ -121,7 +121,7 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       clientIdMetadataDocument: {
         enabled: settings.metadataDocuments,
         ack: 'draft-02',
-        allowFetch: async (context) => parts.mayFetch(context),
+        allowFetch: (context) => parts.mayFetch(context),
         cacheDuration: {
           min: seconds(limits.metadataDocumentMinMs),
           max: seconds(limits.metadataDocumentMaxMs),

@@ -1,7 +1,7 @@
 /** Checks a name and a password. Neither the result nor its timing reveals which of the two was wrong. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientAddresses } from '../../downstream/callers.ts';
-import { Attempts } from '../../web/attempts.ts';
+import type { AttemptCounter, AttemptCounts } from '../../store/counts.ts';
 import { authServerLimits as limits } from './limits.ts';
 import { retryAfter, type ShownPage, show } from './pages/answers.ts';
 import type { LoginView } from './pages/login.ts';
@@ -29,49 +29,38 @@ const BUSY_MS = 5_000;
 export class SignIn {
   readonly #users: Pick<Users, 'find'>;
   readonly #checks = new PasswordChecks();
-  readonly #both: Attempts;
-  readonly #byAddress: Attempts;
-  readonly #byName: Attempts;
+  readonly #attempts: AttemptCounts;
 
-  constructor(users: Pick<Users, 'find'>, now: () => number) {
+  constructor(users: Pick<Users, 'find'>, attempts: AttemptCounts) {
     this.#users = users;
-    const attempts = (most: number) =>
-      new Attempts({ most, withinMs: limits.failuresWithinMs, names: limits.countedNames }, now);
-    this.#both = attempts(limits.failuresPerNameAndAddress);
-    this.#byAddress = attempts(limits.failuresPerAddress);
-    this.#byName = attempts(limits.failuresPerName);
+    this.#attempts = attempts;
   }
 
   async try({ name, password, address }: Tried): Promise<SignInResult> {
     const both = JSON.stringify([name.slice(0, passwordChars.most), address]);
-    const wait = Math.max(
-      this.#both.waitFor(both),
-      this.#byAddress.waitFor(address),
-      userName.test(name) ? this.#byName.waitFor(name) : 0,
-    );
+    const ofBoth = counter('sign-in', both, limits.failuresPerNameAndAddress);
+    const ofEach = [
+      counter('sign-in address', address, limits.failuresPerAddress),
+      ...(userName.test(name) ? [counter('sign-in name', name, limits.failuresPerName)] : []),
+    ];
+    // Count before the password is checked, so that concurrent attempts cannot all pass the limit.
+    const wait = await this.#attempts.attempt([ofBoth, ...ofEach]);
     if (wait > 0) return { kind: 'wait', ms: wait };
-    // Count before awaiting, so that concurrent attempts cannot all pass the limit.
-    this.#both.count(both);
-    this.#byAddress.count(address);
-    if (userName.test(name)) this.#byName.count(name);
     const user = this.#users.find(name);
     const isRight = await this.#checks.check(password.slice(0, passwordChars.most + 1), user?.password);
     if (isRight === undefined) {
       // No password was checked, so the attempt does not count.
-      this.#both.giveBack(both);
-      this.#giveBack(name, address);
+      await this.#attempts.takeBack([ofBoth, ...ofEach]);
       return { kind: 'wait', ms: BUSY_MS };
     }
     if (!isRight || user === undefined) return { kind: 'wrong' };
-    this.#both.forget(both);
-    this.#giveBack(name, address);
+    await this.#attempts.takeBack(ofEach, [ofBoth]);
     return { kind: 'user', user };
   }
+}
 
-  #giveBack(name: string, address: string): void {
-    this.#byAddress.giveBack(address);
-    this.#byName.giveBack(name);
-  }
+function counter(kind: string, name: string, most: number): AttemptCounter {
+  return { kind, name, most, withinMs: limits.failuresWithinMs, names: limits.countedNames };
 }
 
 export interface SignInParts {

@@ -4,6 +4,7 @@ import type { StoreWarn } from '../errors.ts';
 import { createSealFor, openingWith } from '../seal.ts';
 import { RedisBus } from './bus.ts';
 import { RedisConnection } from './connection.ts';
+import { RedisCounts } from './counts.ts';
 import { StoreEpoch } from './epoch.ts';
 import { RedisEventLog, type RedisEventLogLimits } from './event-log.ts';
 import { RedisLease } from './lease.ts';
@@ -48,6 +49,7 @@ export async function openRedisStore(
     bus,
     lease: new RedisLease(connection, sealFor('lease')),
     onReady: (listener) => connection.onReady(listener),
+    counts: new RedisCounts(connection, secret),
     get epoch() {
       return epoch.current;
     },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
 import { systemClock } from '../../../src/app/clock.ts';
+import { loadCounts } from '../../../src/app/load-counts.ts';
 import { loadStore } from '../../../src/app/load-store.ts';
 import { loadTraces } from '../../../src/app/load-traces.ts';
 import { Observing } from '../../../src/app/observing.ts';
@@ -80,8 +81,9 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
   const clock = ports.clock ?? systemClock;
+  const counts = await loadCounts({ store, worker: undefined, clock, log });
   const observing = new Observing(config.log, { log, counters, clock, isMeasured: true });
-  const assembled = assemble(config, { log, counters, traces, store, watchers: observing.watchers, ...ports });
+  const assembled = assemble(config, { log, counters, traces, store, counts, watchers: observing.watchers, ...ports });
   let isOpen = false;
   const server = await startHttp({
     listen: config.listen,

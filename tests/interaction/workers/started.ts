@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type Json, send, until } from '../harness/client.ts';
+import { type Answer, type Json, send, until } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
+import { eventually } from '../harness/limits.ts';
+import { freePort } from '../harness/ports.ts';
 import { type Program, type Served, serve } from '../harness/program.ts';
 
 export const WORKERS = 3;
@@ -87,4 +89,23 @@ export function linesWith({ stderr }: Program, words: string): readonly Json[] {
     .split('\n')
     .filter((line) => line.includes(words))
     .map((line) => JSON.parse(line));
+}
+
+export interface ServedByAll {
+  readonly served: Served;
+  /** The metrics of all workers. */
+  scrape(): Promise<Answer>;
+  /** Resolves when all workers serve again. */
+  allServe(): Promise<void>;
+}
+
+/** Once all workers serve: one that does not listen yet takes no connections. */
+export async function startedAll(config: object): Promise<ServedByAll> {
+  const port = await freePort();
+  const served = await started({ ...config, metrics: { listen: `127.0.0.1:${port}` } });
+  const scrape = () => send(`http://127.0.0.1:${port}/metrics`, { method: 'GET' });
+  const workersIn = (text: string) => new Set([...text.matchAll(/\{worker="(\d)"/g)].map(([, worker]) => worker));
+  const allServe = () => eventually(async () => workersIn((await scrape()).body).size === WORKERS, 'all workers serve');
+  await allServe();
+  return { served, scrape, allServe };
 }

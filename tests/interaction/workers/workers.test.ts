@@ -16,15 +16,14 @@ import {
   sessionNotFound,
   text,
 } from '../harness/behind.ts';
-import { type Answer, send, until } from '../harness/client.ts';
+import { send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
-import { freePort } from '../harness/ports.ts';
 import { configFile, run } from '../harness/program.ts';
 import { AskingBackend } from '../harness/server-requests.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
-import { expectRetriedAnywhere, started, WORKERS, workersOf } from './started.ts';
+import { expectRetriedAnywhere, started, startedAll, WORKERS, workersOf } from './started.ts';
 
 describe('a legacy session is served by all workers', verifies('gateway:workers:sessions'), () => {
   it('with one process of a stdio backend for each session', async () => {
@@ -163,20 +162,13 @@ describe('signals and settings are for all workers', verifies('gateway:workers:r
 
   it('metrics are those of all, in one text', async () => {
     const backend = await legacyBackend(echo);
-    const port = await freePort();
-    const served = await started({ backends: { b: { url: backend.url } }, metrics: { listen: `127.0.0.1:${port}` } });
-    const countsIn = (text: string) => [
-      ...text.matchAll(/^mcp_server_operation_duration_seconds_count\{worker="(\d)".* (\d+)$/gm),
-    ];
-    let sent = 0;
-    let scraped: Answer;
-    // A worker that does not listen yet takes no connections.
-    do {
-      await send(served.url(), modern({ method: 'tools/call', params: { name: 'work', arguments: {} } }));
-      sent += 1;
-      scraped = await send(`http://127.0.0.1:${port}/metrics`, { method: 'GET' });
-    } while (new Set(countsIn(scraped.body).map(([, worker]) => worker)).size < WORKERS && sent < 1000);
-    expect(countsIn(scraped.body).reduce((total, [, , count]) => total + Number(count), 0)).toBe(sent);
+    const { served, scrape } = await startedAll({ backends: { b: { url: backend.url } } });
+    const request = modern({ method: 'tools/call', params: { name: 'work', arguments: {} } });
+    for (let n = 0; n < 2 * WORKERS; n++) await send(served.url(), request);
+    const scraped = await scrape();
+    const counts = [...scraped.body.matchAll(/^mcp_server_operation_duration_seconds_count\{worker="(\d)".* (\d+)$/gm)];
+    expect(new Set(counts.map(([, worker]) => worker)).size).toBe(WORKERS);
+    expect(counts.reduce((total, [, , count]) => total + Number(count), 0)).toBe(2 * WORKERS);
     expect(scraped.body.match(/^# TYPE mcp_server_operation_duration_seconds /gm)).toHaveLength(1);
   });
 

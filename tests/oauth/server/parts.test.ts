@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Attempts } from '../../../src/exchange/attempts.ts';
 import { clientCollection, RecordsAdapter } from '../../../src/oauth/server/adapter.ts';
 import { keepClient } from '../../../src/oauth/server/admission.ts';
 import { cookiesFor } from '../../../src/oauth/server/cookies.ts';
@@ -6,7 +7,6 @@ import { Holdings } from '../../../src/oauth/server/holdings.ts';
 import { loadKeys } from '../../../src/oauth/server/keys.ts';
 import { authServerLimits } from '../../../src/oauth/server/limits.ts';
 import { routeOf } from '../../../src/oauth/server/paths.ts';
-import { Attempts } from '../../../src/web/attempts.ts';
 import { MemoryRecords } from '../../kit/memory-records.ts';
 import { verifies } from '../../requirements/verifies.ts';
 

@@ -1,7 +1,9 @@
 /** The authorization server by itself behind a socket: its users, its clock and its records in the test's hand. */
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { MemoryAttempts } from '../../../src/exchange/memory-attempts.ts';
 import { type AuthServer, createAuthServer } from '../../../src/oauth/server/create.ts';
 import { hashPassword, type PasswordHash } from '../../../src/oauth/server/passwords.ts';
 import type { AuthServerSettings } from '../../../src/oauth/server/settings.ts';
@@ -64,6 +66,7 @@ export async function serve({
           return () => undefined;
         },
       },
+      attempts: new MemoryAttempts(Date.now),
       warn: () => undefined,
       refused: () => undefined,
       outwardFetch: () => Promise.reject(new Error('nothing is fetched here')),

@@ -1,5 +1,6 @@
 import { scryptSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { MemoryAttempts } from '../../../src/exchange/memory-attempts.ts';
 import { authServerLimits as limits } from '../../../src/oauth/server/limits.ts';
 import type { PasswordHash } from '../../../src/oauth/server/passwords.ts';
 import { SignIn } from '../../../src/oauth/server/sign-in.ts';
@@ -17,7 +18,7 @@ const hash: PasswordHash = {
 describe('signing in', verifies('gateway:authserver:sign-in'), () => {
   it('while too many others do is no failure, for the name, the address or both', async () => {
     const users = { find: (name: string) => ({ name, password: hash, created: '', changed: '' }) };
-    const signIn = new SignIn(users, () => 0);
+    const signIn = new SignIn(users, new MemoryAttempts(() => 0));
     const others = Array.from({ length: limits.passwordsAtOnce + limits.passwordsWaiting }, (_, at) =>
       signIn.try({ name: `other${at}`, password: 'right', address: `10.0.0.${at}` }),
     );

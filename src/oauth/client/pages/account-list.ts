@@ -4,7 +4,6 @@
  */
 import { Failure } from '../../../errors/failure.ts';
 import type { Principal } from '../../../identity/principal.ts';
-import { Attempts } from '../../../web/attempts.ts';
 import { page } from '../../../web/frame.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { formOf, type PageRequest, type PageResponse, shown } from '../../../web/request.ts';
@@ -12,7 +11,7 @@ import type { BackendAccount } from '../accounts.ts';
 import { accountsPath, connectPath } from '../settings.ts';
 import { hostOf, keyForm, signInLink } from './ask-view.ts';
 import type { Browsers } from './browser.ts';
-import { pageLimits } from './limits.ts';
+import { keyAttempts, pageLimits } from './limits.ts';
 import { malformed, staleForm, tooManyTries } from './outcome-views.ts';
 import type { ConnectPorts } from './ports.ts';
 import { isHere } from './ways.ts';
@@ -22,13 +21,10 @@ const unknownKey = 'This is not an access key of this gateway, or the key has ex
 export class AccountListPages {
   readonly #ports: ConnectPorts;
   readonly #browsers: Browsers;
-  readonly #tries: Attempts;
 
   constructor(ports: ConnectPorts, browsers: Browsers) {
     this.#ports = ports;
     this.#browsers = browsers;
-    const { wrongKeys, wrongKeysMs, triedLinks } = pageLimits;
-    this.#tries = new Attempts({ most: wrongKeys, withinMs: wrongKeysMs, names: triedLinks }, ports.now);
   }
 
   async show(request: PageRequest): Promise<PageResponse> {
@@ -43,15 +39,18 @@ export class AccountListPages {
   /** The form brings a key. It is asked for again on the next visit: nothing is kept of it. */
   async take(request: PageRequest): Promise<PageResponse> {
     const form = formOf(request);
-    const { people } = this.#ports;
+    const { people, attempts } = this.#ports;
     if (form === undefined || people.holder === undefined) return malformed;
     if (!this.#browsers.sentForm(request, accountsPath, form.get('token'))) return staleForm;
     const { clientAddress } = request;
-    const wait = this.#tries.waitFor(clientAddress);
+    const counters = [{ ...keyAttempts, kind: 'accounts', name: clientAddress }];
+    const wait = await attempts.attempt(counters);
     if (wait > 0) return tooManyTries(wait);
     const holder = people.holder(form.get('key')?.trim() ?? '');
-    if (holder !== undefined) return this.#list(holder);
-    this.#tries.count(clientAddress);
+    if (holder !== undefined) {
+      await attempts.takeBack(counters);
+      return this.#list(holder);
+    }
     this.#ports.refused(new Failure('key_unknown'), clientAddress);
     return this.#ask(request, unknownKey);
   }

@@ -1,6 +1,5 @@
 /** The connect page and its form. */
 import { Failure } from '../../../errors/failure.ts';
-import { Attempts } from '../../../web/attempts.ts';
 import type { Html } from '../../../web/html.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../../web/request.ts';
 import { connectPath, signedInPath } from '../settings.ts';
@@ -8,7 +7,7 @@ import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } fr
 import type { Browsers } from './browser.ts';
 import { depart } from './depart.ts';
 import type { FlowCookies } from './flow-cookies.ts';
-import { pageLimits } from './limits.ts';
+import { keyAttempts, pageLimits } from './limits.ts';
 import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
 import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
 import { type SignInWay, wayFor } from './ways.ts';
@@ -27,13 +26,11 @@ export class ConnectPages {
   readonly #ports: ConnectPorts;
   readonly #browsers: Browsers;
   readonly #flowCookies: FlowCookies;
-  readonly #tries: Attempts;
 
   constructor(ports: ConnectPorts, browsers: Browsers, flowCookies: FlowCookies) {
     this.#ports = ports;
     this.#browsers = browsers;
     this.#flowCookies = flowCookies;
-    this.#tries = keyAttempts(ports.now);
   }
 
   async show(request: PageRequest): Promise<PageResponse> {
@@ -98,11 +95,16 @@ export class ConnectPages {
   }
 
   async #takeKey(visit: ConnectVisit, { keyOf }: WayOf<'key'>, key: string): Promise<PageResponse> {
-    const wait = this.#tries.waitFor(visit.id);
+    const { attempts } = this.#ports;
+    // At the limit even the right key is refused, and the person needs a new link.
+    const counters = [{ ...keyAttempts, kind: 'link', name: visit.id }];
+    const wait = await attempts.attempt(counters);
     if (wait > 0) return tooManyTries(wait);
     const who = keyOf(key.trim());
-    if (who === visit.consent.principal.key) return this.#depart(visit);
-    this.#tries.count(visit.id);
+    if (who === visit.consent.principal.key) {
+      await attempts.takeBack(counters);
+      return this.#depart(visit);
+    }
     if (who !== undefined) return wrongPerson;
     this.#ports.refused(new Failure('key_unknown'), visit.request.clientAddress);
     return this.#ask(visit, (form) => keyForm(form, unknownKey), { status: 403 });
@@ -140,15 +142,6 @@ export class ConnectPages {
 function idIn(path: string): string | undefined {
   const id = path.slice(connectPath.length);
   return path.startsWith(connectPath) && id.length <= pageLimits.idChars && /^[\w-]+$/.test(id) ? id : undefined;
-}
-
-/**
- * Counts wrong keys by link. At the limit even the right key is refused, and the person needs a new link. Several
- * replicas allow several times as many attempts, which is harmless for secrets of this length.
- */
-export function keyAttempts(now: () => number): Attempts {
-  const { wrongKeys, wrongKeysMs, triedLinks } = pageLimits;
-  return new Attempts({ most: wrongKeys, withinMs: wrongKeysMs, names: triedLinks }, now);
 }
 
 /**

@@ -29,3 +29,10 @@ export const pageLimits = {
   /** Timeout of one request to an issuer. A person waits for it. */
   requestMs: 10 * s,
 } as const;
+
+/** How wrong keys are counted. */
+export const keyAttempts = {
+  most: pageLimits.wrongKeys,
+  withinMs: pageLimits.wrongKeysMs,
+  names: pageLimits.triedLinks,
+} as const;

@@ -3,6 +3,7 @@
 import type { Failure } from '../../../errors/failure.ts';
 import type { Principal } from '../../../identity/principal.ts';
 import type { Warn } from '../../../observe/ports.ts';
+import type { AttemptCounts } from '../../../store/counts.ts';
 import type { Seal } from '../../../store/ports.ts';
 import type { BackendAccount } from '../accounts.ts';
 import type { ConsentService } from '../consent-service.ts';
@@ -90,6 +91,8 @@ export interface ConnectPorts {
   readonly keyOf?: (secret: string) => string | undefined;
   readonly ownSignIn?: OwnSignIn;
   readonly foreignSignIn?: ForeignSignIn;
+  /** Counts wrong keys. */
+  readonly attempts: AttemptCounts;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** 32 unguessable bytes, as base64url. */

@@ -1,4 +1,5 @@
 /** The whole way in a real browser: cookies, redirects and the content policy as Chromium understands them. */
+
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -6,6 +7,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MemoryAttempts } from '../../../../src/exchange/memory-attempts.ts';
 import { mountConnectPages } from '../../../../src/oauth/client/pages/create.ts';
 import { createSeal } from '../../../../src/store/seal.ts';
 import type { Mounted } from '../../../../src/web/mount.ts';
@@ -57,6 +59,7 @@ describe.skipIf(!existsSync(executablePath))('in Chromium', () => {
       consents,
       people: { accounts: async () => [] },
       seal: createSeal('test'),
+      attempts: new MemoryAttempts(Date.now),
       now: () => Date.now(),
       random: () => randomBytes(32).toString('base64url'),
       refused: () => undefined,

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../../src/errors/failure.ts';
+import { MemoryAttempts } from '../../../../src/exchange/memory-attempts.ts';
 import type { ConsentPrincipal } from '../../../../src/oauth/client/consent-store.ts';
 import { connectPages } from '../../../../src/oauth/client/pages/create.ts';
 import type { ConnectPorts, PendingConsent, PendingConsents } from '../../../../src/oauth/client/pages/ports.ts';
@@ -95,6 +96,7 @@ export function bench(ports: Partial<ConnectPorts> = {}): Bench {
     people: { accounts: async () => [] },
     seal: createSeal('test'),
     keyOf: (secret) => owners.get(secret),
+    attempts: new MemoryAttempts(() => now),
     now: () => now,
     random: () => randomBytes(32).toString('base64url'),
     refused: () => undefined,

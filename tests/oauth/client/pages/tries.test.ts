@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { keyAttempts } from '../../../../src/oauth/client/pages/connect.ts';
-import { pageLimits } from '../../../../src/oauth/client/pages/limits.ts';
-import type { Attempts } from '../../../../src/web/attempts.ts';
+import { Attempts } from '../../../../src/exchange/attempts.ts';
+import { keyAttempts, pageLimits } from '../../../../src/oauth/client/pages/limits.ts';
 
 function full(now: () => number): Attempts {
-  const tries = keyAttempts(now);
+  const tries = new Attempts(keyAttempts, now);
   for (let count = 0; count < pageLimits.wrongKeys; count += 1) tries.count('a');
   return tries;
 }
