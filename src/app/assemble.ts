@@ -39,6 +39,7 @@ import { ConsoleHost } from './console-host.ts';
 import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
+import { PinLoader, PinMaker } from './load-pins.ts';
 import { applyConfig } from './reload/config-applier.ts';
 import { RetiredGenerations } from './retired-generations.ts';
 import { createSharedServices, newId } from './shared-services.ts';
@@ -54,7 +55,7 @@ export interface Assembled {
   readonly backends: Generation['backends'];
   readonly services: Generation['services'];
   /** What outlives a generation, for metrics. */
-  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls'>;
+  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'lists' | 'upstreams'>;
   /**
    * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
    * restart must have their old values in it.
@@ -101,6 +102,8 @@ export interface AssembleOptions {
   readonly wireTrace?: WireTrace | undefined;
   /** Absent: trace context passes unchanged. */
   readonly traces?: Traces | undefined;
+  /** Prepared for the config. Absent: the config has no pins. */
+  readonly pins?: PinLoader | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
   /** Which process this is, where the gateway has several. */
@@ -141,9 +144,13 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store });
+  const pins = new PinMaker(options.pins ?? new PinLoader(), {
+    ...{ warn, counters },
+    authorizer: () => currentGeneration.now.authorizer,
+  });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    ...{ watchers, traces, worker },
+    ...{ watchers, traces, worker, pins },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     wireTrace: options.wireTrace,

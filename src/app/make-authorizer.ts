@@ -13,6 +13,7 @@ import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
 import type { Watcher } from '../observe/watchers.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import { AuditTrail } from '../policy/audit-trail.ts';
 import { Authorizer } from '../policy/authorizer.ts';
 import type { World } from '../policy/match.ts';
@@ -20,6 +21,7 @@ import { Policy } from '../policy/policy.ts';
 import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import { digest } from './digest.ts';
+import type { PinMaker } from './load-pins.ts';
 import { isSame } from './reload/is-same.ts';
 import { ownAuditFile, shareOfRates, type WorkerPlace } from './worker-share.ts';
 
@@ -36,6 +38,8 @@ export interface AuthorizerOptions {
   readonly warn: Warn;
   /** Absent where the gateway is one process. */
   readonly worker?: WorkerPlace | undefined;
+  /** Makes what judges by pins. */
+  readonly pins: Pick<PinMaker, 'make'>;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
   /** Where the records of the current generation go. */
@@ -59,6 +63,9 @@ export interface MadeAuthorizer {
   readonly rates: Rates | undefined;
   readonly unmatchedNames: UnmatchedNames | undefined;
   readonly audit: AuditPlace | undefined;
+  readonly pins: PinGuard | undefined;
+  /** The settings that `pins` was made of. */
+  readonly pinned: Config['pins'];
 }
 
 export interface AuditPlace {
@@ -82,7 +89,9 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
         );
   const hasTrail = options.audit !== undefined || config.audit !== undefined;
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
+  const pins = before !== undefined && isSame(before.pinned, config.pins) ? before.pins : options.pins.make(config);
   const authorizer = new Authorizer({
+    pins,
     policy: policy && new Policy(policy, world, generation),
     rates,
     records: hasTrail
@@ -108,7 +117,10 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
       });
     },
   });
-  return { authorizer, rates, unmatchedNames, audit: placeFor(config, options, before?.audit) };
+  return {
+    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins },
+    audit: placeFor(config, options, before?.audit),
+  };
 }
 
 /** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */

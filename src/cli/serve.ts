@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
+import { PinLoader } from '../app/load-pins.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
@@ -59,8 +60,10 @@ export async function serve(
   });
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
+  const pins = new PinLoader();
+  await pins.prepare(config);
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, watchers: observing.watchers, control: isFirst },
+    ...{ log, counters, wireTrace, traces, store, pins, watchers: observing.watchers, control: isFirst },
     ...(seat && { worker: seat, stateSecret: seat.secret }),
     onBackendState: (name, state) => {
       // Where a person sees both streams, report the state once.
@@ -117,6 +120,7 @@ export async function serve(
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
+    prepare: (next) => pins.prepare(next),
   });
   reloader.watch();
   reloadOnSignal(() => reloader.reload());

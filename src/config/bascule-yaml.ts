@@ -12,6 +12,7 @@ import { unreachedServices } from './json-rpc.ts';
 import { type LimitName, type Limits, limitNames, limitRow, settleLimits } from './limits.ts';
 import { type ListenSettings, listenShape } from './listen.ts';
 import { readMetrics } from './metrics.ts';
+import { readPins } from './pins.ts';
 import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
@@ -36,6 +37,7 @@ const fileShape = shape.once(() =>
       policy: z.unknown().exactOptional(),
       rates: z.unknown().exactOptional(),
       audit: z.unknown().exactOptional(),
+      pins: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
       store: storeShape().exactOptional(),
@@ -78,6 +80,7 @@ export interface ConfigReading {
   readonly policy?: Config['policy'] | undefined;
   readonly rates?: Config['rates'];
   readonly audit?: Config['audit'] | undefined;
+  readonly pins?: Config['pins'] | undefined;
   readonly metrics?: Config['metrics'] | undefined;
   readonly console?: ConsoleReading | undefined;
   readonly disabled?: readonly string[];
@@ -149,6 +152,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     policy: readPolicy(document, variables, world),
     rates: readRates(document, variables, world),
     audit: readAudit(document, directory, variables),
+    pins: readPins(document, directory, variables),
     metrics: readMetrics(document, variables),
     console: readConsole(document, variables, world),
     disabled,

@@ -8,11 +8,12 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { ServerRequest } from '../exchange/call.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, OperatorAct, Unasked } from './audit-trail.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, OperatorAct, PinRecord, Unasked } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -36,6 +37,8 @@ export interface AuthorizerParts {
   readonly rates: Rates | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
+  /** Absent: nothing is pinned. */
+  readonly pins?: PinGuard | undefined;
   readonly generation: number;
   /** Profiles of backends that are restricted. */
   readonly profiles: ReadonlyMap<string, BackendProfile>;
@@ -55,13 +58,20 @@ export class Authorizer {
   readonly #parts: AuthorizerParts;
   /** The number of the config. */
   readonly generation: number;
-  /** True when there is no policy, rate limit or audit: callers can skip building the request. */
+  /** Absent where no call depends on pins. */
+  readonly pins: PinGuard | undefined;
+  /** True when there is no policy, rate limit, pin or audit: callers can skip building the request. */
   readonly isOpen: boolean;
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
     this.generation = parts.generation;
-    this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
+    this.pins = parts.pins?.mode === 'hold' ? parts.pins : undefined;
+    this.isOpen =
+      parts.policy === undefined &&
+      parts.rates === undefined &&
+      parts.records === undefined &&
+      this.pins === undefined;
   }
 
   /**
@@ -96,6 +106,7 @@ export class Authorizer {
       throw denied(verdict, request);
     }
     const ruling = verdict.ruling ?? this.#unruled();
+    if (request.held !== undefined) throw this.#refused(records, request, ruling, request.held);
     const admission = rates?.admit(question);
     if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
     if (records?.reserve() === false) {
@@ -132,6 +143,11 @@ export class Authorizer {
 
   recordAct(act: Omit<OperatorAct, 'generation'>): void {
     this.#parts.records?.acted({ ...act, generation: this.generation });
+  }
+
+  /** Records that a backend offers something that is not as it was pinned. */
+  recordPinChange(change: Omit<PinRecord, 'generation'>): void {
+    this.#parts.records?.pinChange({ ...change, generation: this.generation });
   }
 
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */

@@ -54,13 +54,14 @@ function changedLists(
   next: Generation,
   gone: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly ListKind[]> {
-  const isPolicySame = isSame(before.config.policy, next.config.policy);
+  const isShownAlike =
+    isSame(before.config.policy, next.config.policy) && isSame(before.config.pins, next.config.pins);
   const lists = new Map<string, readonly ListKind[]>();
   for (const endpoint of next.endpoints.values()) {
     const was = before.endpoints.get(endpoint.path);
     if (was === undefined) continue;
     const hasOthers = endpoint.backends.some((name) => gone.has(name));
-    if (!isPolicySame || hasOthers || !isListedAlike(was, endpoint))
+    if (!isShownAlike || hasOthers || !isListedAlike(was, endpoint))
       lists.set(endpoint.path, kindsAt(was, endpoint, before.backends));
   }
   return lists;

@@ -27,6 +27,7 @@ const whole = [
   'rates',
   'identity',
   'audit',
+  'pins',
   'operators',
   'watch',
 ] as const satisfies readonly (keyof Config)[];

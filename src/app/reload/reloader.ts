@@ -21,6 +21,8 @@ export interface ReloaderOptions {
   /** The config in force. */
   readonly current: () => Config;
   readonly renew: (next: Config) => void;
+  /** Loads code that only the next config needs. Undefined: there is none. */
+  readonly prepare?: (next: Config) => Promise<void> | undefined;
   /** Why this config cannot be put in force here. */
   readonly refuses?: (next: Config) => string | undefined;
 }
@@ -58,7 +60,7 @@ export class Reloader {
   reload(): void {
     // A signal may still come while the gateway shuts down.
     if (this.#isClosed) return;
-    const { source, log, counters, current, renew } = this.#options;
+    const { source, log, current } = this.#options;
     const before = current();
     this.#seen = undefined;
     try {
@@ -73,16 +75,37 @@ export class Reloader {
         log.info({ generation: before.generation }, 'config read again: nothing has changed');
         return;
       }
-      renew(next);
-      counters.count('config.reloaded');
-      for (const notice of notices) log.info({}, notice);
-      log.info({ generation: next.generation }, `config reloaded, generation ${next.generation}: ${told.join('; ')}`);
+      const preparing = this.#options.prepare?.(next);
+      if (preparing === undefined) this.#renew(next, notices, told);
+      else this.#renewAfter(preparing, before, () => this.#renew(next, notices, told));
     } catch (error) {
-      counters.count('config.refused');
-      const isOurs = error instanceof ConfigError || error instanceof ConfigRefused;
-      const text = isOurs ? error.message : sourceStack(error);
-      log.error({ generation: before.generation }, `config not reloaded, the old one stays in force: ${text}`);
+      this.#refused(before, error);
     }
+  }
+
+  #renewAfter(preparing: Promise<void>, before: Config, renew: () => void): void {
+    const renewed = preparing.then(() => {
+      // Another reload came first: this one was compared with a config that is not in force any more.
+      if (this.#options.current() !== before) this.reload();
+      else if (!this.#isClosed) renew();
+    });
+    renewed.catch((error: unknown) => this.#refused(before, error));
+  }
+
+  #renew(next: Config, notices: readonly string[], told: readonly string[]): void {
+    const { log, counters, renew } = this.#options;
+    renew(next);
+    counters.count('config.reloaded');
+    for (const notice of notices) log.info({}, notice);
+    log.info({ generation: next.generation }, `config reloaded, generation ${next.generation}: ${told.join('; ')}`);
+  }
+
+  #refused({ generation }: Config, error: unknown): void {
+    const { log, counters } = this.#options;
+    counters.count('config.refused');
+    const isOurs = error instanceof ConfigError || error instanceof ConfigRefused;
+    const text = isOurs ? error.message : sourceStack(error);
+    log.error({ generation }, `config not reloaded, the old one stays in force: ${text}`);
   }
 
   #look(): void {

@@ -30,8 +30,23 @@ export async function showStatus({ ask, say, isJson, isLocal }: AskCommand): Pro
     say(`  ${text(backend.name)}  ${stateOf(backend)}`);
     if (backend.cure !== undefined) say(`      ${text(backend.cure)}`);
   }
+  if (isObject(facts.pins)) for (const line of pinLines(facts.pins)) say(line);
   if (url !== undefined) say(`console  ${text(url)}`);
   return 0;
+}
+
+function pinLines({ file, mode, problem, changeCount, changes }: AnswerFacts): readonly string[] {
+  const isHolding = mode === 'hold';
+  if (problem !== undefined)
+    return [`pins  ${text(file)}: ${text(problem)}${isHolding ? '; everything is held' : ''}`];
+  const count = changeCount === 0 ? 'as pinned' : `${text(changeCount)} ${isHolding ? 'held' : 'changed'}`;
+  return [
+    `pins  ${text(file)}: ${count}`,
+    ...rows(changes).map(({ backend, kind, name, classes }) => {
+      const what = [backend, kind, name].map(text).join(' ').trimEnd();
+      return `  ${what}  ${(Array.isArray(classes) ? classes : []).map(text).join(', ')}`;
+    }),
+  ];
 }
 
 export interface ToolsWish {

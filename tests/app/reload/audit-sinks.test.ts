@@ -41,6 +41,7 @@ function scene() {
     refusals,
     warn: quiet,
     watchers: [],
+    pins: { make: () => undefined },
   };
   const currentAudit = () => currentGeneration.now.audit;
   const parts = new Workshop();
