@@ -32,7 +32,11 @@ export class PinMaker {
     const { open } = this.#loader;
     if (open === undefined) throw new TypeError('pins are configured, and were not prepared');
     const found = this.#found;
-    const pins = open(settings, { since: generation, digest, found: (change, mode) => tellPinChange(found, change, mode) });
+    const pins = open(settings, {
+      since: generation,
+      digest,
+      found: (change, mode) => tellPinChange(found, change, mode),
+    });
     tellPinProblem(found, pins);
     return pins;
   }

@@ -253,7 +253,9 @@ export class Lists {
     const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
     const versions = [...lists.map(({ version }) => version), ...absent];
     const pins = this.#options.pins?.()?.since ?? '';
-    return [pins, endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join('\n');
+    return [pins, endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join(
+      '\n',
+    );
   }
 }
 

@@ -22,7 +22,7 @@ export function readPins(document: ConfigDocument, directory: string, variables:
 function contentOf(path: string, { readFile }: Variables): PinSettings['content'] {
   try {
     const text = readFile?.(path);
-    return text === undefined ? { problem: 'there is no such file' } : { text };
+    return text === undefined ? { problem: 'there is no such file', isMissing: true } : { text };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
     return { problem: `it cannot be read (${code})` };

@@ -4,7 +4,7 @@
  */
 import { classify, type PinClass } from './classify.ts';
 import { PinFileError, readPinFile } from './file.ts';
-import { hashOf, keyOf, type Pin, type PinDigest, type PinKind, type PinnedThing } from './pin.ts';
+import { hashOf, keyOf, type Pin, type PinDigest, type PinKind, type PinnedThing, pinsByThing } from './pin.ts';
 import type { OfferedEntry, PinChange, PinGuard, PinMode, PinSettings } from './ports.ts';
 import { canonicalText, type PinValue, readPinValue, Unpinnable } from './value.ts';
 
@@ -30,7 +30,7 @@ export class PinBook implements PinGuard {
   readonly problem: string | undefined;
   readonly #options: PinBookOptions;
   /** By thing. Several where the thing has several forms. */
-  readonly #pins = new Map<string, Pin[]>();
+  #pins: ReadonlyMap<string, readonly Pin[]> = new Map();
   readonly #told = new Set<string>();
   readonly #changes: PinChange[] = [];
   #characters = 0;
@@ -45,12 +45,7 @@ export class PinBook implements PinGuard {
 
   #read(text: string): string | undefined {
     try {
-      for (const pin of readPinFile(text, this.#options.digest)) {
-        const key = keyOf(pin);
-        const pins = this.#pins.get(key);
-        if (pins === undefined) this.#pins.set(key, [pin]);
-        else pins.push(pin);
-      }
+      this.#pins = pinsByThing(readPinFile(text, this.#options.digest));
       return undefined;
     } catch (error) {
       if (!(error instanceof PinFileError)) throw error;
@@ -67,7 +62,9 @@ export class PinBook implements PinGuard {
   }
 
   heldIn(backend: string, kind: PinKind, entries: readonly OfferedEntry[]): ReadonlySet<string> {
-    const changed = entries.filter(({ key, bytes }) => this.#judge({ backend, kind, name: key }, () => readPinValue(bytes)));
+    const changed = entries.filter(({ key, bytes }) =>
+      this.#judge({ backend, kind, name: key }, () => readPinValue(bytes)),
+    );
     return this.mode === 'warn' ? none : new Set(changed.map(({ key }) => key));
   }
 
@@ -84,7 +81,9 @@ export class PinBook implements PinGuard {
   }
 
   holdsInstructions(backend: string, instructions: string): boolean {
-    return this.#judge({ backend, kind: 'instructions', name: '' }, () => instructions) !== undefined && this.mode === 'hold';
+    return (
+      this.#judge({ backend, kind: 'instructions', name: '' }, () => instructions) !== undefined && this.mode === 'hold'
+    );
   }
 
   /** The change, where the value is not as it was pinned. */

@@ -87,7 +87,8 @@ export function writePinFile(pins: readonly Pin[]): string {
     return `\n${backend} ${kind} ${JSON.stringify(name)} ${hash}\n${body}\n`;
   });
   const text = `${FIRST_LINE}\n${blocks.join('')}`;
-  if (text.length > FILE_CHARACTERS) throw new PinFileError(`the file would have more than ${FILE_CHARACTERS} characters`);
+  if (text.length > FILE_CHARACTERS)
+    throw new PinFileError(`the file would have more than ${FILE_CHARACTERS} characters`);
   return text;
 }
 

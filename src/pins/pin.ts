@@ -33,6 +33,17 @@ export function keyOf({ backend, kind, name }: PinnedThing): string {
   return `${backend} ${kind} ${name}`;
 }
 
+/** A thing may have several pins. */
+export function pinsByThing(pins: readonly Pin[]): ReadonlyMap<string, readonly Pin[]> {
+  const found = new Map<string, Pin[]>();
+  for (const pin of pins) {
+    const others = found.get(keyOf(pin));
+    if (others === undefined) found.set(keyOf(pin), [pin]);
+    else others.push(pin);
+  }
+  return found;
+}
+
 /** For people. */
 export function shownThing({ backend, kind, name }: PinnedThing): string {
   return kind === 'instructions' ? `the instructions of ${backend}` : `${kind} \`${name}\` of ${backend}`;

@@ -10,7 +10,7 @@ export interface PinSettings {
   readonly file: string;
   readonly mode: PinMode;
   /** What the file says, or why it cannot be used. */
-  readonly content: { readonly text: string } | { readonly problem: string };
+  readonly content: { readonly text: string } | { readonly problem: string; readonly isMissing?: true };
 }
 
 /** Something that a backend offers, and that is not as it was pinned. */

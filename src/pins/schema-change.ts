@@ -94,7 +94,10 @@ const required: Compare = (before = [], after = [], add) => list('narrower-schem
 /** `number` includes `integer`. */
 const type: Compare = (before, after, add) => {
   if (before === undefined || after === undefined) return demand(before, after, add);
-  const [was, is] = [before, after].map((value) => (Array.isArray(value) ? value : [value])) as [PinValue[], PinValue[]];
+  const [was, is] = [before, after].map((value) => (Array.isArray(value) ? value : [value])) as [
+    PinValue[],
+    PinValue[],
+  ];
   const covers = (types: readonly PinValue[], one: PinValue) =>
     types.includes(one) || (one === 'integer' && types.includes('number'));
   if (is.some((one) => !covers(was, one))) add('wider-schema');

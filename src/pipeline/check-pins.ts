@@ -1,6 +1,7 @@
 /** A part of the authorize stage: whether pins hold what a request names, in the list that its sender is shown. */
-import type { Lists } from '../catalog/lists.ts';
+
 import type { Reader } from '../catalog/list-reader.ts';
+import type { Lists } from '../catalog/lists.ts';
 import { shownThing } from '../pins/pin.ts';
 import type { PinChange, PinGuard } from '../pins/ports.ts';
 import type { Thing } from '../policy/question.ts';

@@ -26,7 +26,14 @@ export class Workshop implements GenerationParts {
     before ?? { settings: { identity, isAuthServer: false, backends: {} }, consenting: undefined };
   readonly onRefused = () => undefined;
   makeAuthorizer: GenerationParts['makeAuthorizer'] = () => ({
-    ...{ authorizer: {} as Authorizer, rates: undefined, unmatchedNames: undefined, pins: undefined, pinned: undefined, audit: undefined },
+    ...{
+      authorizer: {} as Authorizer,
+      rates: undefined,
+      unmatchedNames: undefined,
+      pins: undefined,
+      pinned: undefined,
+      audit: undefined,
+    },
   });
 
   /** By backend. */

@@ -54,8 +54,7 @@ function changedLists(
   next: Generation,
   gone: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly ListKind[]> {
-  const isShownAlike =
-    isSame(before.config.policy, next.config.policy) && isSame(before.config.pins, next.config.pins);
+  const isShownAlike = isSame(before.config.policy, next.config.policy) && isSame(before.config.pins, next.config.pins);
   const lists = new Map<string, readonly ListKind[]>();
   for (const endpoint of next.endpoints.values()) {
     const was = before.endpoints.get(endpoint.path);

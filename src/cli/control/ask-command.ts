@@ -37,8 +37,7 @@ export async function showStatus({ ask, say, isJson, isLocal }: AskCommand): Pro
 
 function pinLines({ file, mode, problem, changeCount, changes }: AnswerFacts): readonly string[] {
   const isHolding = mode === 'hold';
-  if (problem !== undefined)
-    return [`pins  ${text(file)}: ${text(problem)}${isHolding ? '; everything is held' : ''}`];
+  if (problem !== undefined) return [`pins  ${text(file)}: ${text(problem)}${isHolding ? '; everything is held' : ''}`];
   const count = changeCount === 0 ? 'as pinned' : `${text(changeCount)} ${isHolding ? 'held' : 'changed'}`;
   return [
     `pins  ${text(file)}: ${count}`,

@@ -10,7 +10,12 @@ import { elementsAt, membersAt, skimMessage } from '../../wire/skim.ts';
 import { member, slice, textMember } from '../../wire/values.ts';
 
 /** The list of an endpoint's only backend, as it passes. What remains stays byte for byte. */
-export function withoutHeld(pins: PinGuard, backend: string, { list }: MethodRow, message: ResultResponse): ResultResponse {
+export function withoutHeld(
+  pins: PinGuard,
+  backend: string,
+  { list }: MethodRow,
+  message: ResultResponse,
+): ResultResponse {
   const { bytes, result } = message;
   const kind = list === undefined ? undefined : pinnedLists[list];
   const span = list === undefined ? undefined : member(result, list);

@@ -109,8 +109,7 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
     const { principal, endpoint, authorization, resolved } = context;
     const to = { authorizer: authorization.authorizer, principal, endpoint, backend: resolved.backend, row };
     const { pins } = shared.currentGeneration.now;
-    const pinned =
-      pins === undefined ? outcome.message : withoutHeld(pins, resolved.backend, row, outcome.message);
+    const pinned = pins === undefined ? outcome.message : withoutHeld(pins, resolved.backend, row, outcome.message);
     return { ...outcome, message: withoutHidden(pinned, outcome.vocabulary, to) };
   } catch (error) {
     // A result that cannot be checked is not passed on.
