@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import { readTrustedFile } from '../../app/trusted-file.ts';
 import type { Config } from '../../config/config.ts';
 import { describeConfig } from '../../config/describe.ts';
-import { callersOf } from '../../config/identity.ts';
 import { printable } from '../../config/problems.ts';
 import { review } from '../../policy/review.ts';
+import { knownCallers } from '../known-callers.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from '../policy-command.ts';
 import { missingHere } from '../preflight.ts';
 import { configOption, withConfig } from '../with-config.ts';
@@ -52,7 +52,7 @@ export function registerChecking(program: Command): void {
 function reviewed(config: Config) {
   return {
     places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),
-    callers: callersOf(config.identity, config.authServer),
+    callers: knownCallers(config),
   };
 }
 
