@@ -22,6 +22,7 @@ import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import { digest } from './digest.ts';
 import type { PinMaker } from './load-pins.ts';
+import { type Recording, recorderTo, recordingFor } from './recording.ts';
 import { isSame } from './reload/is-same.ts';
 import { ownAuditFile, shareOfRates, type WorkerPlace } from './worker-share.ts';
 
@@ -64,6 +65,8 @@ export interface MadeAuthorizer {
   readonly unmatchedNames: UnmatchedNames | undefined;
   readonly audit: AuditPlace | undefined;
   readonly pins: PinGuard | undefined;
+  /** Where facts of requests are recorded for rehearsals. */
+  readonly recording: Recording | undefined;
   /** The settings that `pins` was made of. */
   readonly pinned: Config['pins'];
 }
@@ -90,8 +93,10 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
   const hasTrail = options.audit !== undefined || config.audit !== undefined;
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
   const pins = before !== undefined && isSame(before.pinned, config.pins) ? before.pins : options.pins.make(config);
+  const recording = recordingFor(config, options, before?.recording);
   const authorizer = new Authorizer({
     pins,
+    recording: recording && recorderTo(recording.file, config, options.timeOfDay),
     policy: policy && new Policy(policy, world, generation),
     rates,
     records: hasTrail
@@ -118,7 +123,7 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
     },
   });
   return {
-    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins },
+    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins, recording },
     audit: placeFor(config, options, before?.audit),
   };
 }

@@ -17,6 +17,7 @@ import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
+import { readRehearsal } from './rehearsal.ts';
 import * as shape from './shapes.ts';
 import { readStore, storeShape } from './store.ts';
 import { tracesShape } from './traces.ts';
@@ -37,6 +38,7 @@ const fileShape = shape.once(() =>
       policy: z.unknown().exactOptional(),
       rates: z.unknown().exactOptional(),
       audit: z.unknown().exactOptional(),
+      rehearsal: z.unknown().exactOptional(),
       pins: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
@@ -80,6 +82,7 @@ export interface ConfigReading {
   readonly policy?: Config['policy'] | undefined;
   readonly rates?: Config['rates'];
   readonly audit?: Config['audit'] | undefined;
+  readonly rehearsal?: Config['rehearsal'] | undefined;
   readonly pins?: Config['pins'] | undefined;
   readonly metrics?: Config['metrics'] | undefined;
   readonly console?: ConsoleReading | undefined;
@@ -152,6 +155,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     policy: readPolicy(document, variables, world),
     rates: readRates(document, variables, world),
     audit: readAudit(document, directory, variables),
+    rehearsal: readRehearsal(document, directory, variables),
     pins: readPins(document, directory, variables),
     metrics: readMetrics(document, variables),
     console: readConsole(document, variables, world),

@@ -37,6 +37,8 @@ export interface AuthorizerParts {
   readonly rates: Rates | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
+  /** Is told of every decision, for rehearsals. Absent: nothing is recorded for them. */
+  readonly recording?: RequestRecorder | undefined;
   /** Absent: nothing is pinned. */
   readonly pins?: PinGuard | undefined;
   readonly generation: number;
@@ -47,6 +49,13 @@ export interface AuthorizerParts {
   /** Is told of denials, for the log and the metrics. */
   readonly onDenied?: ((request: AuthorizationRequest, failure: Failure, rules: readonly string[]) => void) | undefined;
 }
+
+/** Records what the rules decided, without rates and pins. */
+export type RequestRecorder = (
+  request: AuthorizationRequest,
+  decision: 'allow' | 'deny',
+  rules: readonly string[],
+) => void;
 
 /** The principal to whom something is shown, and the endpoint. */
 export interface Viewer {
@@ -68,7 +77,7 @@ export class Authorizer {
     this.generation = parts.generation;
     this.pins = parts.pins?.mode === 'hold' ? parts.pins : undefined;
     this.isOpen =
-      parts.policy === undefined && parts.rates === undefined && parts.records === undefined && this.pins === undefined;
+      parts.policy === undefined && parts.rates === undefined && parts.records === undefined && this.pins === undefined && parts.recording === undefined;
   }
 
   /**
@@ -98,6 +107,7 @@ export class Authorizer {
     }
     const question = new RequestQuestion(request);
     const verdict = decide(question, this.generation, policy);
+    this.#parts.recording?.(request, verdict instanceof Denial ? 'deny' : 'allow', verdict.ruling?.rules ?? []);
     if (verdict instanceof Denial) {
       this.#refused(records, request, verdict.ruling, verdict.failure);
       throw denied(verdict, request);

@@ -32,6 +32,7 @@ export class Workshop implements GenerationParts {
       unmatchedNames: undefined,
       pins: undefined,
       pinned: undefined,
+      recording: undefined,
       audit: undefined,
     },
   });

@@ -28,6 +28,7 @@ const whole = [
   'identity',
   'audit',
   'pins',
+  'rehearsal',
   'operators',
   'watch',
 ] as const satisfies readonly (keyof Config)[];
