@@ -221,6 +221,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       oauth.close();
       await retired.close(currentGeneration.now);
       await storage.close();
+      await currentGeneration.now.recording?.file.close();
       stopWatching();
     },
   };

@@ -60,7 +60,8 @@ export function rehearsePolicy(command: RehearseCommand): RehearseExit {
 /** The newest file, the older ones beside it, and those of workers. */
 function requestsIn({ path }: Pick<RecordingSettings, 'path'>): readonly RecordedRequest[] {
   const name = basename(path);
-  const isPart = (file: string) => file === name || (file.startsWith(`${name}.`) && /(?:\.worker-\d+)?(?:\.\d+)?$/.test(file));
+  const isPart = (file: string) =>
+    file.startsWith(name) && /^(?:\.worker-\d+)?(?:\.\d+)?$/.test(file.slice(name.length));
   const folder = dirname(path);
   const files = existsSync(folder) ? readdirSync(folder).filter(isPart) : [];
   return files.flatMap((file) =>

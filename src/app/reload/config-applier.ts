@@ -32,6 +32,7 @@ export function applyConfig(config: Config, { build, currentGeneration, gateway,
     isWelcome: (path, principal) => next.authenticator.admits(path, principal),
   });
   retired.retire(before, next);
+  if (next.recording !== before.recording) void before.recording?.file.close();
   if (next.audit !== before.audit) void next.audit?.probe();
   // Discover new backends now, so that people see their state and the first client need not wait. A failure becomes a
   // state.

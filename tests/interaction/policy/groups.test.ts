@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { Setting } from '../authserver/setting.ts';
 import { send } from '../harness/client.ts';
 import { keyRing } from '../harness/credentials.ts';
 import { modern } from '../harness/eras.ts';
@@ -33,6 +34,18 @@ it('the groups of a key decide, in `who` and in `when`', verifies('gateway:polic
   expect(await may(keys.reader, 'read_file')).toBe(true);
   expect(await may(keys.reader, 'delete_file')).toBe(false);
   expect(await may(keys.none, 'read_file')).toBe(false);
+});
+
+it.each([
+  { name: 'a user of the group', groups: ['staff'], mayCall: true },
+  { name: 'a user without groups', groups: [], mayCall: false },
+])('$name signs in at the bundled server: calls are allowed: $mayCall', verifies('gateway:policy:groups'), async (row) => {
+  const setting = await Setting.launch({ groups: row.groups, more: { policy: { rules } } });
+  const { access } = await setting.tokens();
+  const request = modern(call('no_such_tool'));
+  const headers = { ...request.headers, authorization: `Bearer ${access}` };
+  const answer = await send(`${setting.origin}/mcp`, { ...request, headers });
+  expect(answer.json().error?.data?.reason === 'policy_denied').toBe(!row.mayCall);
 });
 
 describe('the commands', verifies('gateway:policy:groups'), () => {
