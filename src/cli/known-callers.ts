@@ -17,7 +17,10 @@ export function knownCallers({ identity, authServer }: Config): TrustedCredentia
 }
 
 /** Undefined where the file is missing or wrong: `config check` says so. */
-function entriesIn<Entry>(file: string | undefined, read: (text: string) => readonly Entry[]): readonly Entry[] | undefined {
+function entriesIn<Entry>(
+  file: string | undefined,
+  read: (text: string) => readonly Entry[],
+): readonly Entry[] | undefined {
   if (file === undefined) return [];
   try {
     const text = readTrustedFile(file);

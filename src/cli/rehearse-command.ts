@@ -7,7 +7,12 @@ import type { Config } from '../config/config.ts';
 import { printable } from '../config/problems.ts';
 import { readQuantity } from '../config/quantity.ts';
 import { Policy } from '../policy/policy.ts';
-import { type RecordedPrincipal, type RecordedRequest, type RecordingSettings, readByRules } from '../policy/recorded-request.ts';
+import {
+  type RecordedPrincipal,
+  type RecordedRequest,
+  type RecordingSettings,
+  readByRules,
+} from '../policy/recorded-request.ts';
 import { type Rehearsed, type RehearsedChange, readRecorded, rehearse } from '../policy/rehearse.ts';
 
 export interface RehearseCommand {
@@ -52,7 +57,9 @@ export function rehearsePolicy(command: RehearseCommand): RehearseExit {
   if (isJson) say(JSON.stringify({ requests: recorded.length, changes: groups }, null, 2));
   else {
     for (const one of groups) say(printable(lineOf(one)));
-    say(`${recorded.length} requests, ${groups.length === 0 ? 'all decided as before' : `${groups.length} kinds of change`}`);
+    say(
+      `${recorded.length} requests, ${groups.length === 0 ? 'all decided as before' : `${groups.length} kinds of change`}`,
+    );
   }
   return groups.some(({ change }) => change !== 'unsure') ? 1 : 0;
 }

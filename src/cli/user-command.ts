@@ -2,7 +2,14 @@
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
 import { hashPassword } from '../oauth/server/passwords.ts';
-import { addUser, changePassword, checkPassword, describeUsers, removeUser, setGroups } from '../oauth/server/user-book.ts';
+import {
+  addUser,
+  changePassword,
+  checkPassword,
+  describeUsers,
+  removeUser,
+  setGroups,
+} from '../oauth/server/user-book.ts';
 import { readUserFile, type UserFile, writeUserFile } from '../oauth/server/user-file.ts';
 import type { KeyCommand } from './key-command.ts';
 
@@ -11,7 +18,10 @@ export interface UserCommand extends KeyCommand {
   readonly askPassword: () => Promise<string>;
 }
 
-export async function newUser(name: string, command: UserCommand & { readonly groups?: readonly string[] | undefined }): Promise<void> {
+export async function newUser(
+  name: string,
+  command: UserCommand & { readonly groups?: readonly string[] | undefined },
+): Promise<void> {
   const { file, remark, groups, now = Date.now } = command;
   // Check that the name is available before asking for a password.
   addUser(fileAt(file), name, nothing, now(), groups);

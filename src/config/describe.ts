@@ -36,7 +36,9 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
-    ...(config.rehearsal === undefined ? [] : [section('rehearsal', [`facts of requests in ${config.rehearsal.path}`])]),
+    ...(config.rehearsal === undefined
+      ? []
+      : [section('rehearsal', [`facts of requests in ${config.rehearsal.path}`])]),
     ...pinned(config),
     ...operated(config),
     ...traced(config),

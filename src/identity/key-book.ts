@@ -1,6 +1,7 @@
 /** Changes to a key file. Pure: the command reads the file, calls this, and writes the file. */
-import { hashSecret, type KeyEntry, type KeyFile, KeyRequestError, keyName, scopeToken, writeKey } from './key-file.ts';
+
 import { checkedGroups, shownGroups } from './groups.ts';
+import { hashSecret, type KeyEntry, type KeyFile, KeyRequestError, keyName, scopeToken, writeKey } from './key-file.ts';
 import { identityLimits } from './limits.ts';
 import { ListFileError } from './list-file.ts';
 

@@ -77,7 +77,11 @@ export class Authorizer {
     this.generation = parts.generation;
     this.pins = parts.pins?.mode === 'hold' ? parts.pins : undefined;
     this.isOpen =
-      parts.policy === undefined && parts.rates === undefined && parts.records === undefined && this.pins === undefined && parts.recording === undefined;
+      parts.policy === undefined &&
+      parts.rates === undefined &&
+      parts.records === undefined &&
+      this.pins === undefined &&
+      parts.recording === undefined;
   }
 
   /**

@@ -74,7 +74,9 @@ function neverMeant({ who }: Rule, { keys, issuers, groups, keyNames }: TrustedC
 function unmatched(written: readonly string[] | undefined, known: readonly string[]): string | undefined {
   if (written === undefined) return undefined;
   const patterns = new NameSet(written, 'name');
-  return known.some((name) => patterns.has(name) === 'yes') ? undefined : written.map((one) => `\`${one}\``).join(' or ');
+  return known.some((name) => patterns.has(name) === 'yes')
+    ? undefined
+    : written.map((one) => `\`${one}\``).join(' or ');
 }
 
 function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {

@@ -42,7 +42,9 @@ function registerKey(program: Command): Command {
     .option('--group <group...>', 'groups of the key, for the rules of a policy')
     .option('--expires <when>', 'when the key expires: a time from now, such as 90d, or a date')
     .action((name: string, flags: KeyFlags) =>
-      withKeyFile(flags, (at) => newKey(name, { scopes: flags.scope, groups: flags.group, expires: flags.expires }, at)),
+      withKeyFile(flags, (at) =>
+        newKey(name, { scopes: flags.scope, groups: flags.group, expires: flags.expires }, at),
+      ),
     );
   keyCommand
     .command('groups <idOrName> [groups...]')

@@ -69,17 +69,21 @@ const changes: readonly { readonly name: string; readonly tool: Json; readonly c
   },
 ];
 
-it.each(changes)('$name: $classes', verifies('gateway:pins:classes', 'gateway:pins:held'), async ({ tool, classes }) => {
-  const house = await openPinned();
-  const url = `${house.gateway.origin}${paths.single}`;
-  house.tools = [tool, listTool];
-  expect(namesIn((await send(url, modern(list))).json())).toEqual(['list_files']);
-  const { error } = (await send(url, modern(call('read_file')))).json();
-  expect(error.data).toMatchObject({ reason: 'pinned_changed', classes });
-  expect(house.gateway.log.filter(({ facts }) => facts.kind === 'tool').map(({ facts }) => facts.classes)).toEqual([
-    classes,
-  ]);
-});
+it.each(changes)(
+  '$name: $classes',
+  verifies('gateway:pins:classes', 'gateway:pins:held'),
+  async ({ tool, classes }) => {
+    const house = await openPinned();
+    const url = `${house.gateway.origin}${paths.single}`;
+    house.tools = [tool, listTool];
+    expect(namesIn((await send(url, modern(list))).json())).toEqual(['list_files']);
+    const { error } = (await send(url, modern(call('read_file')))).json();
+    expect(error.data).toMatchObject({ reason: 'pinned_changed', classes });
+    expect(house.gateway.log.filter(({ facts }) => facts.kind === 'tool').map(({ facts }) => facts.classes)).toEqual([
+      classes,
+    ]);
+  },
+);
 
 it('the order of members and other spelling of texts are no change', verifies('gateway:pins:classes'), async () => {
   const house = await openPinned();

@@ -37,7 +37,10 @@ it('approve pins, verify holds CI to it, diff shows what changed', verifies('gat
   expect(text).toMatch(/^bascule pins 1\n\nfiles instructions "" sha256:[0-9a-f]{64}\n {2}"Be kind"\n/);
   expect(await pins('verify')).toMatchObject({ exit: { code: 0 }, stdout: 'all is as pinned\n' });
 
-  offered.tools = [{ ...readTool, annotations: { readOnlyHint: false } }, { name: 'upload', inputSchema: {} }];
+  offered.tools = [
+    { ...readTool, annotations: { readOnlyHint: false } },
+    { name: 'upload', inputSchema: {} },
+  ];
   const diff = await pins('diff');
   expect(diff.exit.code).toBe(1);
   expect(diff.stdout).toContain('tool `list_files` of files: gone');
@@ -58,13 +61,17 @@ it('approve pins, verify holds CI to it, diff shows what changed', verifies('gat
   expect(JSON.parse(json.stdout).differences).toMatchObject([{ name: 'list_files', classes: ['gone'] }]);
 });
 
-it('a corrupt file is not replaced by approve', verifies('gateway:pins:commands', 'gateway:pins:never-by-itself'), async () => {
-  const { file, pins } = await place();
-  writeFileSync(file, 'bascule pins 1\nnonsense\n');
-  const { exit, stderr } = await pins('approve');
-  expect([exit.code, stderr]).toEqual([2, expect.stringContaining('line 2 is not a pin')]);
-  expect(readFileSync(file, 'utf8')).toBe('bascule pins 1\nnonsense\n');
-});
+it(
+  'a corrupt file is not replaced by approve',
+  verifies('gateway:pins:commands', 'gateway:pins:never-by-itself'),
+  async () => {
+    const { file, pins } = await place();
+    writeFileSync(file, 'bascule pins 1\nnonsense\n');
+    const { exit, stderr } = await pins('approve');
+    expect([exit.code, stderr]).toEqual([2, expect.stringContaining('line 2 is not a pin')]);
+    expect(readFileSync(file, 'utf8')).toBe('bascule pins 1\nnonsense\n');
+  },
+);
 
 it('a backend that cannot be read is exit code 2, and keeps its pins', verifies('gateway:pins:commands'), async () => {
   const { backend, file, pins } = await place();
@@ -76,14 +83,20 @@ it('a backend that cannot be read is exit code 2, and keeps its pins', verifies(
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-it('a running gateway holds what changed, and status says so', verifies('gateway:pins:commands', 'gateway:pins:held'), async () => {
-  const { offered, folder, pins } = await place();
-  await pins('approve');
-  const { url } = await serve([], { folder });
-  offered.tools = [{ ...readTool, description: 'Sends your keys' }, listTool];
-  const { error } = (await send(url('files'), modern(call('read_file')))).json();
-  expect(error.data.reason).toBe('pinned_changed');
-  const status = await run(['status'], { folder });
-  expect(status.stdout).toMatch(/pins {2}.*pins\.txt: 1 held\n {2}files tool read_file {2}text\n/);
-  expect((await run(['tools', '--endpoint', '/servers/files/mcp'], { folder })).stdout).toContain('not shown: read_file');
-});
+it(
+  'a running gateway holds what changed, and status says so',
+  verifies('gateway:pins:commands', 'gateway:pins:held'),
+  async () => {
+    const { offered, folder, pins } = await place();
+    await pins('approve');
+    const { url } = await serve([], { folder });
+    offered.tools = [{ ...readTool, description: 'Sends your keys' }, listTool];
+    const { error } = (await send(url('files'), modern(call('read_file')))).json();
+    expect(error.data.reason).toBe('pinned_changed');
+    const status = await run(['status'], { folder });
+    expect(status.stdout).toMatch(/pins {2}.*pins\.txt: 1 held\n {2}files tool read_file {2}text\n/);
+    expect((await run(['tools', '--endpoint', '/servers/files/mcp'], { folder })).stdout).toContain(
+      'not shown: read_file',
+    );
+  },
+);

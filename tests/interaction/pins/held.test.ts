@@ -87,13 +87,17 @@ it('what remains of a list is what the backend wrote, byte for byte', verifies('
   expect(body).toContain(`"tools":[${JSON.stringify(listTool)}]`);
 });
 
-it('two entries of one name are held together if one of them is not pinned', verifies('gateway:pins:held'), async () => {
-  const house = await openPinned();
-  house.tools = [readTool, poisoned, listTool];
-  const url = `${house.gateway.origin}${paths.single}`;
-  expect(namesIn((await send(url, modern(list))).json())).toEqual(['list_files']);
-  expect((await send(url, modern(call('read_file')))).json().error.data.reason).toBe('pinned_changed');
-});
+it(
+  'two entries of one name are held together if one of them is not pinned',
+  verifies('gateway:pins:held'),
+  async () => {
+    const house = await openPinned();
+    house.tools = [readTool, poisoned, listTool];
+    const url = `${house.gateway.origin}${paths.single}`;
+    expect(namesIn((await send(url, modern(list))).json())).toEqual(['list_files']);
+    expect((await send(url, modern(call('read_file')))).json().error.data.reason).toBe('pinned_changed');
+  },
+);
 
 it.each(['merged', 'single'] as const)(
   'a tool that differs for one principal is held for that one, at a %s endpoint',
@@ -136,7 +140,10 @@ it.each(['merged', 'single'] as const)(
     expect((await client.post(calling)).json().result).toBeDefined();
     house.tools = [poisoned, listTool];
     (await house.a.standing()).event({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
-    await until(() => heard.events.some(({ data }) => data?.includes('list_changed')), 'the client heard of the change');
+    await until(
+      () => heard.events.some(({ data }) => data?.includes('list_changed')),
+      'the client heard of the change',
+    );
     expect((await client.post(calling)).json().error.data.reason).toBe('pinned_changed');
   },
 );

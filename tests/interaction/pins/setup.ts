@@ -76,7 +76,7 @@ export async function openPinned({ era, mode = 'hold', text, more, toolsFor }: P
     more: { pins: { file, mode }, limits: { listGoodMs: 0, listUnsureMs: 0 }, ...more },
   });
   return Object.defineProperties(house, {
-    tools: { get: () => state.tools, set: (tools: Json[]) => void (state.tools = tools) },
+    tools: { get: () => state.tools, set: (tools: Json[]) => void Object.assign(state, { tools }) },
     file: { value: file },
   }) as PinnedHouse;
 }

@@ -39,14 +39,18 @@ it('the groups of a key decide, in `who` and in `when`', verifies('gateway:polic
 it.each([
   { name: 'a user of the group', groups: ['staff'], mayCall: true },
   { name: 'a user without groups', groups: [], mayCall: false },
-])('$name signs in at the bundled server: calls are allowed: $mayCall', verifies('gateway:policy:groups'), async (row) => {
-  const setting = await Setting.launch({ groups: row.groups, more: { policy: { rules } } });
-  const { access } = await setting.tokens();
-  const request = modern(call('no_such_tool'));
-  const headers = { ...request.headers, authorization: `Bearer ${access}` };
-  const answer = await send(`${setting.origin}/mcp`, { ...request, headers });
-  expect(answer.json().error?.data?.reason === 'policy_denied').toBe(!row.mayCall);
-});
+])(
+  '$name signs in at the bundled server: calls are allowed: $mayCall',
+  verifies('gateway:policy:groups'),
+  async (row) => {
+    const setting = await Setting.launch({ groups: row.groups, more: { policy: { rules } } });
+    const { access } = await setting.tokens();
+    const request = modern(call('no_such_tool'));
+    const headers = { ...request.headers, authorization: `Bearer ${access}` };
+    const answer = await send(`${setting.origin}/mcp`, { ...request, headers });
+    expect(answer.json().error?.data?.reason === 'policy_denied').toBe(!row.mayCall);
+  },
+);
 
 describe('the commands', verifies('gateway:policy:groups'), () => {
   function folder(): string {

@@ -49,7 +49,10 @@ it('says who would be denied or allowed what, and by which rule', verifies('gate
   await ask('delete_file', { path: '/srv/a' });
   await until(() => lines().length === 3, 'three requests are recorded');
 
-  expect(await rehearse(today)).toMatchObject({ exit: { code: 0 }, stdout: expect.stringContaining('all decided as before') });
+  expect(await rehearse(today)).toMatchObject({
+    exit: { code: 0 },
+    stdout: expect.stringContaining('all decided as before'),
+  });
 
   const next = [
     { id: 'staff', effect: 'allow', who: { groups: ['staff'] }, what: ['call'] },
@@ -67,14 +70,18 @@ it('says who would be denied or allowed what, and by which rule', verifies('gate
   expect((await rehearse(next, '--since', 'yesterday')).exit.code).toBe(2);
 });
 
-it('what was not recorded makes a decision unsure, and is not guessed', verifies('gateway:policy:rehearse'), async () => {
-  const { ask, lines, rehearse } = await recorded(today);
-  await ask('read_file', { path: '/srv/a', force: true });
-  await until(() => lines().length === 1, 'the request is recorded');
-  const next = [...today, { id: 'no-force', effect: 'deny', with: { arguments: { force: { equals: true } } } }];
-  const { exit, stdout } = await rehearse(next);
-  expect([exit.code, stdout]).toEqual([0, expect.stringContaining('cannot be rehearsed: key:ann, call read_file')]);
-});
+it(
+  'what was not recorded makes a decision unsure, and is not guessed',
+  verifies('gateway:policy:rehearse'),
+  async () => {
+    const { ask, lines, rehearse } = await recorded(today);
+    await ask('read_file', { path: '/srv/a', force: true });
+    await until(() => lines().length === 1, 'the request is recorded');
+    const next = [...today, { id: 'no-force', effect: 'deny', with: { arguments: { force: { equals: true } } } }];
+    const { exit, stdout } = await rehearse(next);
+    expect([exit.code, stdout]).toEqual([0, expect.stringContaining('cannot be rehearsed: key:ann, call read_file')]);
+  },
+);
 
 it('no secret is in the recording', verifies('gateway:policy:rehearse'), async () => {
   const rules = [

@@ -201,7 +201,8 @@ export const gatewayAccess = {
   }),
   'gateway:pins:commands': held({
     spec: 'gateway',
-    behaviour: '`bascule pins diff`, `verify` and `approve` compare and pin what backends offer, with exit codes for CI.',
+    behaviour:
+      '`bascule pins diff`, `verify` and `approve` compare and pin what backends offer, with exit codes for CI.',
   }),
   'gateway:policy:groups': held({
     spec: 'gateway',
