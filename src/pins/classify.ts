@@ -5,8 +5,8 @@ import { schemaChanges } from './schema-change.ts';
 import { canonicalText, isMembers, type PinMembers, type PinValue } from './value.ts';
 
 /**
- * `riskier-hint` and `safer-hint` are about what a tool now says of itself: a safer hint is what clients and rules relax
- * on. `unpinnable`: the value cannot be pinned at all. `gone`: pinned, and not offered any more.
+ * `riskier-hint` and `safer-hint` are about what a tool now says of itself: a safer hint is what clients and rules
+ * relax on. `unpinnable`: the value cannot be pinned at all. `gone`: pinned, and not offered any more.
  */
 export const pinClasses = [
   ...(['new', 'gone', 'unpinnable', 'safer-hint', 'riskier-hint', 'ui'] as const),

@@ -1,7 +1,7 @@
 /**
- * The facts of a decided request that are recorded for rehearsals of another policy. What a client sent is recorded only
- * as far as rules read it: single arguments that are named in a rule, and claims that are. Nothing with the usual name
- * of a secret is recorded.
+ * The facts of a decided request that are recorded for rehearsals of another policy. What a client sent is recorded
+ * only as far as rules read it: single arguments that are named in a rule, and claims that are. Nothing with the usual
+ * name of a secret is recorded.
  */
 import { isSecretName } from '../observe/audit-redact.ts';
 import { isObject } from '../wire/values.ts';
