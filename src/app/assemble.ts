@@ -42,6 +42,7 @@ import { type Counts, ownCounts } from './counts.ts';
 import { PartMaker } from './generation-parts.ts';
 import { keyFileAt } from './key-files.ts';
 import { lineageOf } from './lineage.ts';
+import { PinLoader, PinMaker } from './load-pins.ts';
 import type { AuthorizerOptions } from './make-authorizer.ts';
 import { type PreparedConfig, prepareConfig } from './reload/config-applier.ts';
 import { RetiredGenerations } from './retired-generations.ts';
@@ -58,7 +59,7 @@ export interface Assembled {
   readonly backends: Generation['backends'];
   readonly services: Generation['services'];
   /** What outlives a generation, for metrics and status. */
-  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'work'>;
+  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'work' | 'lists' | 'upstreams'>;
   /**
    * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
    * restart must have their old values in it.
@@ -112,6 +113,8 @@ export interface AssembleOptions {
   readonly wireTrace?: WireTrace | undefined;
   /** Absent: trace context passes unchanged. */
   readonly traces?: Traces | undefined;
+  /** Prepared for the config. Absent: the config has no pins. */
+  readonly pins?: PinLoader | undefined;
   /** A control socket answers questions about the gateway, also where there is no console. */
   readonly control?: boolean;
   /** Over all processes of the gateway. Absent: this process is the only one. Closed with the gateway. */
@@ -160,9 +163,13 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   ];
   const currentGeneration = new CurrentGeneration<BuiltGeneration>();
   const oauth = new UpstreamOAuth({ currentGeneration, authority, time, refusals, warn, store, attempts });
+  const pins = new PinMaker(options.pins ?? new PinLoader(), {
+    ...{ warn, counters },
+    authorizer: () => currentGeneration.now.authorizer,
+  });
   const parts = new PartMaker({
     ...{ limits, log, counters, clock, time, timeOfDay, warn, stdoutIsProtocol, refusals, oauth, onBackendState },
-    ...{ watchers, traces, worker, counts, auditSink: options.auditSink },
+    ...{ watchers, traces, worker, counts, pins, auditSink: options.auditSink },
     fetch: options.fetch ?? fetch,
     audit: options.audit,
     wireTrace: options.wireTrace,
@@ -244,6 +251,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       await retired.close(currentGeneration.now);
       counts.close();
       await storage.close();
+      await currentGeneration.now.recording?.file.close();
       stopWatching();
     },
   };

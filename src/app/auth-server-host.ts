@@ -47,6 +47,7 @@ export class AuthServerHost {
     return {
       issuer: server.issuer,
       keys: () => server.jwks(),
+      groupsOf: (subject) => server.groupsOf(subject),
       algorithms: ['ES256'],
       // The same clock issued the tokens.
       clockToleranceMs: 0,
@@ -72,7 +73,10 @@ export class AuthServerHost {
     const issuer = this.#server?.issuer;
     return subject === undefined || issuer === undefined
       ? undefined
-      : tokenPrincipal({ issuer, claims: { iss: issuer, sub: subject } });
+      : tokenPrincipal({
+          ...{ issuer, claims: { iss: issuer, sub: subject } },
+          groups: this.#server?.groupsOf(subject),
+        });
   }
 
   close(): void {

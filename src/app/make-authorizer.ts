@@ -13,6 +13,7 @@ import type { Log } from '../observe/log.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
 import type { Watcher } from '../observe/watchers.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import { AuditTrail } from '../policy/audit-trail.ts';
 import { Authorizer } from '../policy/authorizer.ts';
 import type { World } from '../policy/match.ts';
@@ -21,6 +22,8 @@ import { Rates } from '../policy/rates.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
+import type { PinMaker } from './load-pins.ts';
+import { type Recording, recorderTo, recordingFor } from './recording.ts';
 import { isSame } from './reload/is-same.ts';
 import { shareOfConcurrency, type WorkerPlace } from './worker-share.ts';
 
@@ -38,6 +41,8 @@ export interface AuthorizerOptions {
   /** Absent where the gateway is one process. */
   readonly worker?: WorkerPlace | undefined;
   readonly counts: Pick<Counts, 'tokens'>;
+  /** Makes what judges by pins. */
+  readonly pins: Pick<PinMaker, 'make'>;
   /** Where records go, instead of where the config says. */
   readonly audit?: Audit | undefined;
   /** What writes the records. This process by default. */
@@ -63,6 +68,11 @@ export interface MadeAuthorizer {
   readonly rates: Rates | undefined;
   readonly unmatchedNames: UnmatchedNames | undefined;
   readonly audit: AuditPlace | undefined;
+  readonly pins: PinGuard | undefined;
+  /** Where facts of requests are recorded for rehearsals. */
+  readonly recording: Recording | undefined;
+  /** The settings that `pins` was made of. */
+  readonly pinned: Config['pins'];
 }
 
 export interface AuditPlace {
@@ -87,7 +97,11 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
         );
   const hasTrail = options.audit !== undefined || config.audit !== undefined;
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
+  const pins = before !== undefined && isSame(before.pinned, config.pins) ? before.pins : options.pins.make(config);
+  const recording = recordingFor(config, options, before?.recording);
   const authorizer = new Authorizer({
+    pins,
+    recording: recording && recorderTo(recording.file, config, options.timeOfDay),
     policy: policy && new Policy(policy, world, generation),
     rates,
     records: hasTrail
@@ -113,7 +127,10 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
       });
     },
   });
-  return { authorizer, rates, unmatchedNames, audit: placeFor(config, options, before?.audit) };
+  return {
+    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins, recording },
+    audit: placeFor(config, options, before?.audit),
+  };
 }
 
 /** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */

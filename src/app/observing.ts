@@ -51,6 +51,9 @@ export class Observing {
       get backends() {
         return currentGeneration.now.backends;
       },
+      get pins() {
+        return currentGeneration.now.pins;
+      },
       get generation() {
         return currentGeneration.now.config.generation;
       },

@@ -85,6 +85,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     watch: (backend) => listChanges.watch(backend),
     late: (backend, row, principal) => listChanges.late(backend, row, principal),
     shown: (endpoint, row, principal) => shownTo(currentGeneration.now.authorizer, endpoint, row, principal),
+    pins: () => currentGeneration.now.pins,
     read: (endpoint, list, view) => currentGeneration.now.unmatchedNames?.read(endpoint, list, view),
   });
   const onUnknown = ({ endpoint: { path }, row: { action }, name, principal, failure }: UnknownName) => {

@@ -67,6 +67,12 @@ export class ListCache {
     return this.#now() - found.list.readAt < found.list.goodMs ? found.list : undefined;
   }
 
+  /** The list that was last read, if no change was announced since, and it is at most this old. */
+  recent(key: ListKey, mostMs: number): KeptList | undefined {
+    const found = this.#find(key);
+    return found === undefined || found.changed || this.#now() - found.list.readAt >= mostMs ? undefined : found.list;
+  }
+
   /** The list that was last read, fresh or not. */
   last(key: ListKey): KeptList | undefined {
     return this.#find(key)?.list;

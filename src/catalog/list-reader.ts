@@ -95,6 +95,21 @@ export class ListReading {
     return part === undefined ? [] : 'entries' in part ? part.entries : (part.last?.entries ?? []);
   }
 
+  /**
+   * A list of one backend, to judge a call by. It may be older than what clients are shown, by `listUnsureMs` at most:
+   * reading it for every call would double the requests to a backend that allows no caching. Rejects with a Failure
+   * where it cannot be read.
+   */
+  async judgedBy(backend: string, row: MethodRow, reader: Reader): Promise<readonly Entry[]> {
+    const { listCache, limits } = this.#options;
+    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
+    const recent = listCache.recent({ backend, method: row.method, owner }, limits.listUnsureMs);
+    const part = recent ?? (await this.part(backend, row, reader));
+    if (part === undefined) return [];
+    if ('entries' in part) return part.entries;
+    throw new Failure(part.reason);
+  }
+
   #eraOf(name: string, { prefers, principal }: Reader): Era | undefined {
     const eras = this.#options.currentGeneration.now.backends.of(name, principal)?.lastDiscovery?.eras;
     return eras === undefined || eras.includes(prefers) ? eras && prefers : eras[0];

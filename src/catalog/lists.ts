@@ -4,11 +4,13 @@ import type { Endpoint } from '../exchange/arrival.ts';
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import type { ShownList } from '../policy/filtered-list.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { CursorScope, Cursors, Position } from './cursors.ts';
 import type { Scope } from './entries.ts';
+import { withHeldApart } from './held-entries.ts';
 import type { KeptList } from './list-cache.ts';
 import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
 import { type Digest, MergedList, type MergedParts, type Missing } from './merged-list.ts';
@@ -21,6 +23,8 @@ export interface ListsOptions extends ReadingOptions {
   readonly digest: Digest;
   /** Which part of a list a principal may see; undefined if all of it. */
   readonly shown: (endpoint: Endpoint, row: MethodRow, principal: Principal) => ShownList | undefined;
+  /** What pins hold of a backend's list. Absent: nothing is pinned. */
+  readonly pins?: () => PinGuard | undefined;
   /** Called when a list was read from every backend of the endpoint. */
   readonly read?: ((endpoint: Endpoint, list: string | undefined, view: ListView) => void) | undefined;
 }
@@ -211,7 +215,9 @@ export class Lists {
     const key = this.#keyOf(endpoint, row, lists, missing);
     const existing = this.#merged.get(key);
     if (existing !== undefined) return existing;
-    const view = this.view(endpoint, row, [...lists, ...away]);
+    const pins = this.#options.pins?.();
+    const shown = pins === undefined ? lists : lists.flatMap((list) => withHeldApart(pins, row, list));
+    const view = this.view(endpoint, row, [...shown, ...away]);
     for (const { name, backends } of view.collisions) {
       const told = JSON.stringify([endpoint.path, row.list, name, backends]);
       if (this.#told.has(told) || this.#told.size >= TOLD) continue;
@@ -246,7 +252,10 @@ export class Lists {
   #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing: readonly Missing[] = []): string {
     const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
     const versions = [...lists.map(({ version }) => version), ...absent];
-    return [endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join('\n');
+    const pins = this.#options.pins?.()?.since ?? '';
+    return [pins, endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join(
+      '\n',
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 /** One merged list: the entries of all backends in one order, split into pages on request. */
+import type { Reason } from '../errors/failure.ts';
 import { Failure } from '../errors/failure.ts';
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ShownList } from '../policy/filtered-list.ts';
@@ -13,7 +14,7 @@ import type { Collision, ListedEntry, ListView } from './view.ts';
 /** A backend whose entries are missing from the list. */
 export interface Missing {
   readonly backend: string;
-  readonly reason: string;
+  readonly reason: Reason;
   /** The list that was last read from it. */
   readonly last: KeptList | undefined;
 }

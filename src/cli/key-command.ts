@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
 import { readQuantity } from '../config/quantity.ts';
-import { addKey, describeKeys, removeKeys } from '../identity/key-book.ts';
+import { addKey, changeGroups, describeKeys, removeKeys } from '../identity/key-book.ts';
 import { KeyRequestError, readKeyFile, writeKeyFile } from '../identity/key-file.ts';
 import { ListFileError } from '../identity/list-file.ts';
 
@@ -19,6 +19,7 @@ export interface KeyCommand {
 
 export interface NewKeyFlags {
   readonly scopes?: readonly string[] | undefined;
+  readonly groups?: readonly string[] | undefined;
   /** A duration from now (`90d`), or a date. */
   readonly expires?: string | undefined;
 }
@@ -29,7 +30,8 @@ export function newKey(name: string, flags: NewKeyFlags, { file, say, remark, no
   let key = '';
   replaceFile(file, (text) => {
     const before = text === undefined ? undefined : readKeyFile(text);
-    const added = addKey(before, { name, scopes: flags.scopes ?? [], expiresAt }, { bytes: randomBytes, now });
+    const { scopes = [], groups } = flags;
+    const added = addKey(before, { name, scopes, groups, expiresAt }, { bytes: randomBytes, now });
     key = added.key;
     remark(`created key ${added.entry.id} for ${name} in ${file}. The key is shown only now:`);
     return writeKeyFile(added.file);
@@ -55,6 +57,15 @@ export function revokeKey(idOrName: string, { file, say, now = Date.now }: KeyCo
     return writeKeyFile(after);
   });
   for (const line of gone) say(`revoked ${line}`);
+}
+
+/** No groups: takes all of them away. */
+export function setKeyGroups(idOrName: string, groups: readonly string[], { file, remark }: KeyCommand): void {
+  replaceFile(file, (text) => {
+    if (text === undefined) throw new ListFileError('there is no such file');
+    return writeKeyFile(changeGroups(readKeyFile(text), idOrName, groups));
+  });
+  remark(`${idOrName} has ${groups.length === 0 ? 'no groups' : `the groups ${groups.join(' ')}`} now`);
 }
 
 const DAY = 86_400_000;

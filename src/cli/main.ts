@@ -6,6 +6,7 @@ import { registerChecking } from './register/checking.ts';
 import { registerInspecting } from './register/inspecting.ts';
 import { registerLinking } from './register/linking.ts';
 import { registerListFiles } from './register/list-files.ts';
+import { registerPinning } from './register/pinning.ts';
 import { registerServing } from './register/serving.ts';
 
 const program = new Command(about.name)
@@ -15,6 +16,7 @@ const program = new Command(about.name)
 registerServing(program);
 registerChecking(program);
 registerListFiles(program);
+registerPinning(program);
 registerInspecting(program);
 registerLinking(program);
 registerAsking(program);

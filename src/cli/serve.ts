@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import { loadCounts } from '../app/load-counts.ts';
+import { PinLoader } from '../app/load-pins.ts';
 import { loadReplicas } from '../app/load-replicas.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
@@ -12,6 +13,7 @@ import { readinessOf } from '../app/readiness.ts';
 import type { ConfigSource } from '../app/reload/config-source.ts';
 import { Reloader, reloadOnSignal } from '../app/reload/reloader.ts';
 import { workersForwarding } from '../app/workers-forwarding.ts';
+import type { Config } from '../config/config.ts';
 import type { Loaded } from '../config/load.ts';
 import { type HttpServer, startHttp } from '../downstream/listener.ts';
 import { logBackendState } from '../observe/backend-states.ts';
@@ -69,8 +71,10 @@ export async function serve(
     ...{ store, worker: seat, clock: systemClock, log, primary: member?.counts },
     members: replicas && (() => replicas.members.size),
   });
+  const pins = new PinLoader();
+  await pins.prepare(config);
   const assembled: Assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, counts, watchers: observing.watchers, control: isFirst },
+    ...{ log, counters, wireTrace, traces, store, counts, pins, watchers: observing.watchers, control: isFirst },
     ...(member && seat && { worker: seat, stateSecret: seat.secret, auditSink: (to) => member.auditSink(to) }),
     ...(replicas && { member: replicas.member }),
     onBackendState: (name, state) => {
@@ -117,7 +121,8 @@ export async function serve(
   try {
     const { allowedHosts } = config.listen;
     const metrics = observing.metricsOf(assembled, server);
-    member?.serve({ assembled, source, counters, metrics, isOpen: () => isOpen });
+    const loadFor = (next: Config) => pins.prepare(next);
+    member?.serve({ assembled, source, counters, metrics, loadFor, isOpen: () => isOpen });
     const url =
       config.metrics && member === undefined ? await observing.serve(config.metrics, allowedHosts, metrics) : undefined;
     if (url !== undefined) told.push(`metrics are served at ${url}`);
@@ -130,6 +135,7 @@ export async function serve(
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
+    prepare: (next) => pins.prepare(next),
   });
   if (member === undefined) {
     reloader.watch();

@@ -5,6 +5,7 @@
 import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import { loadCounts } from '../app/load-counts.ts';
+import { PinLoader } from '../app/load-pins.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
@@ -47,8 +48,10 @@ export async function serveOverStdio(
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
   const counts = await loadCounts({ store, worker: undefined, clock: systemClock, log });
+  const pins = new PinLoader();
+  await pins.prepare(config);
   const assembled = assemble(config, {
-    ...{ log, counters, wireTrace, traces, store, counts, watchers, stdoutIsProtocol: true, overHttp: false },
+    ...{ log, counters, wireTrace, traces, store, counts, pins, watchers, stdoutIsProtocol: true, overHttp: false },
     onBackendState: (backend, state) => logBackendState(log, backend, state),
   });
   let pages: HttpServer | undefined;
@@ -82,6 +85,7 @@ export async function serveOverStdio(
     ...{ source, log, counters, clock: systemClock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
+    prepare: (next) => pins.prepare(next),
     // The client that started the process cannot use a different endpoint.
     refuses: ({ endpoints }) =>
       endpoints.some((other) => other.path === path && other.protocol === undefined)

@@ -2,7 +2,14 @@
 import { replaceFile } from '../app/key-files.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
 import { hashPassword } from '../oauth/server/passwords.ts';
-import { addUser, changePassword, checkPassword, describeUsers, removeUser } from '../oauth/server/user-book.ts';
+import {
+  addUser,
+  changePassword,
+  checkPassword,
+  describeUsers,
+  removeUser,
+  setGroups,
+} from '../oauth/server/user-book.ts';
 import { readUserFile, type UserFile, writeUserFile } from '../oauth/server/user-file.ts';
 import type { KeyCommand } from './key-command.ts';
 
@@ -11,12 +18,15 @@ export interface UserCommand extends KeyCommand {
   readonly askPassword: () => Promise<string>;
 }
 
-export async function newUser(name: string, command: UserCommand): Promise<void> {
-  const { file, remark, now = Date.now } = command;
+export async function newUser(
+  name: string,
+  command: UserCommand & { readonly groups?: readonly string[] | undefined },
+): Promise<void> {
+  const { file, remark, groups, now = Date.now } = command;
   // Check that the name is available before asking for a password.
-  addUser(fileAt(file), name, nothing, now());
+  addUser(fileAt(file), name, nothing, now(), groups);
   const password = await hashed(command);
-  change(file, (before) => addUser(before, name, password, now()));
+  change(file, (before) => addUser(before, name, password, now(), groups));
   remark(`added user ${name} to ${file}`);
 }
 
@@ -26,6 +36,16 @@ export async function newPassword(name: string, command: UserCommand): Promise<v
   const password = await hashed(command);
   change(file, (before) => changePassword(before, name, password, now()));
   remark(`changed the password of ${name}; connected clients must sign in again`);
+}
+
+/** No groups: takes all of them away. */
+export async function setUserGroups(
+  name: string,
+  groups: readonly string[],
+  { file, remark }: UserCommand,
+): Promise<void> {
+  change(file, (before) => setGroups(before, name, groups));
+  remark(`${name} has ${groups.length === 0 ? 'no groups' : `the groups ${groups.join(' ')}`} now`);
 }
 
 export async function dropUser(name: string, { file, remark }: UserCommand): Promise<void> {

@@ -12,10 +12,12 @@ import { unreachedServices } from './json-rpc.ts';
 import { type LimitName, type Limits, limitNames, limitRow, settleLimits } from './limits.ts';
 import { type ListenSettings, listenShape } from './listen.ts';
 import { readMetrics } from './metrics.ts';
+import { readPins } from './pins.ts';
 import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
+import { readRehearsal } from './rehearsal.ts';
 import { readReplicas, replicasShape } from './replicas.ts';
 import * as shape from './shapes.ts';
 import { readStore, storeShape } from './store.ts';
@@ -37,6 +39,8 @@ const fileShape = shape.once(() =>
       policy: z.unknown().exactOptional(),
       rates: z.unknown().exactOptional(),
       audit: z.unknown().exactOptional(),
+      rehearsal: z.unknown().exactOptional(),
+      pins: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
       store: storeShape().exactOptional(),
@@ -81,6 +85,8 @@ export interface ConfigReading {
   readonly policy?: Config['policy'] | undefined;
   readonly rates?: Config['rates'];
   readonly audit?: Config['audit'] | undefined;
+  readonly rehearsal?: Config['rehearsal'] | undefined;
+  readonly pins?: Config['pins'] | undefined;
   readonly metrics?: Config['metrics'] | undefined;
   readonly console?: ConsoleReading | undefined;
   readonly disabled?: readonly string[];
@@ -153,6 +159,8 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     policy: readPolicy(document, variables, world),
     rates: readRates(document, variables, world),
     audit: readAudit(document, directory, variables),
+    rehearsal: readRehearsal(document, directory, variables),
+    pins: readPins(document, directory, variables),
     metrics: readMetrics(document, variables),
     console: readConsole(document, variables, world),
     disabled,

@@ -5,8 +5,10 @@ import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { AuditSettings } from '../observe/audit.ts';
 import type { TraceSending, TraceSettings, TraceTrust } from '../observe/traces/settings.ts';
+import type { PinSettings } from '../pins/ports.ts';
 import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';
+import type { RecordingSettings } from '../policy/recorded-request.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import type { ConsoleRights, ConsoleSettings } from './console.ts';
 import type { CallLimits, Limits } from './limits.ts';
@@ -37,6 +39,10 @@ export interface Config {
   readonly rates: readonly RateSettings[];
   /** Absent: nothing is recorded. */
   readonly audit?: AuditSettings;
+  /** Absent: nothing is recorded for rehearsals of a policy. */
+  readonly rehearsal?: RecordingSettings;
+  /** Absent: nothing is pinned, and what judges pins is not loaded. */
+  readonly pins?: PinSettings;
   /** Absent: no traces, and their library is not loaded. */
   readonly traces?: TraceSettings;
   /** Absent: the authorization server is off, and its library is not loaded. */

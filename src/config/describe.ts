@@ -37,6 +37,10 @@ export function describeConfig(config: Config): string {
     section('policy', config.policy === undefined ? ['none: everything is allowed'] : explain(config.policy)),
     ...(config.rates.length === 0 ? [] : [section('rates', config.rates.map(explainRate))]),
     section('audit', audited(config)),
+    ...(config.rehearsal === undefined
+      ? []
+      : [section('rehearsal', [`facts of requests in ${config.rehearsal.path}`])]),
+    ...pinned(config),
     ...operated(config),
     ...traced(config),
     section('log', [logged(config)]),
@@ -113,6 +117,14 @@ function audited({ audit }: Config): string[] {
       : `standard ${to.kind === 'stderr' ? 'error' : 'output'}`;
   const what = recorded === undefined ? 'no arguments' : `arguments of ${recorded.of.join(', ')}`;
   return [where, `${what}; requests that cannot be recorded are ${onFailure === 'deny' ? 'refused' : 'served'}`];
+}
+
+function pinned({ pins }: Config): string[] {
+  if (pins === undefined) return [];
+  const { file, mode, content } = pins;
+  const state = 'problem' in content ? `${file}: ${content.problem}` : file;
+  const what = mode === 'hold' ? 'what is not pinned is held' : 'what is not pinned passes, with a warning';
+  return [section('pins', [state, what])];
 }
 
 function traced({ traces }: Config): string[] {

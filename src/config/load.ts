@@ -125,6 +125,8 @@ function settle(
     ...(reading.policy && { policy: reading.policy }),
     rates: reading.rates ?? [],
     ...(reading.audit && { audit: reading.audit }),
+    ...(reading.rehearsal && { rehearsal: reading.rehearsal }),
+    ...(reading.pins && { pins: reading.pins }),
     ...(traces && { traces }),
     ...(reading.metrics && { metrics: reading.metrics }),
     ...(identity.authServer && { authServer: identity.authServer }),

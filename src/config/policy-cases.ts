@@ -23,7 +23,11 @@ const principalShape = shape.once(() =>
   z.union(
     [
       z.literal('local'),
-      z.strictObject({ key: text, scopes: z.array(text).exactOptional() }),
+      z.strictObject({
+        key: text,
+        scopes: z.array(text).exactOptional(),
+        groups: z.array(text).exactOptional(),
+      }),
       z
         .strictObject({
           subject: text.exactOptional(),
@@ -140,7 +144,8 @@ function rowOf(action: string, ask: string | undefined): Operation {
 
 function principalOf(draft: QuestionDraft['principal']): Principal {
   if (draft === undefined || draft === 'local') return localPrincipal();
-  if ('key' in draft) return keyPrincipal({ id: 'case', name: draft.key, scopes: draft.scopes ?? [] });
+  if ('key' in draft)
+    return keyPrincipal({ id: 'case', name: draft.key, scopes: draft.scopes ?? [], groups: draft.groups });
   const { subject, clientId, issuer = 'https://issuer.example', scopes, groups, claims = {} } = draft;
   const said = { sub: subject, client_id: clientId, scope: scopes?.join(' '), groups };
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));

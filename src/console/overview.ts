@@ -4,6 +4,7 @@ import { shownUrl } from '../config/describe.ts';
 import type { Backend, BackendState } from '../exchange/upstream-session.ts';
 import type { RpcServiceState } from '../jsonrpc/ports.ts';
 import { explanationOf } from '../observe/cause.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import { about } from '../wire/about.ts';
 import { era, type Revision } from '../wire/revisions.ts';
 import type { ConsolePorts } from './ports.ts';
@@ -14,7 +15,7 @@ const CLIENTS = 100;
 
 export function overview(ports: ConsolePorts): object {
   const { currentGeneration, recorder, sessions, startedAt } = ports;
-  const { config, backends, services } = currentGeneration.now;
+  const { config, backends, services, pins } = currentGeneration.now;
   const now = ports.timeOfDay();
   return {
     now,
@@ -41,7 +42,16 @@ export function overview(ports: ConsolePorts): object {
       ...config.disabled.map((name) => ({ name, state: 'off', source: 'config', message: '`disabled` in the config' })),
     ],
     clients: clients(ports),
+    ...(pins && { pins: pinFacts(pins) }),
   };
+}
+
+/** Changes that are listed. */
+const PIN_CHANGES = 100;
+
+function pinFacts({ file, mode, problem, changes, changeCount }: PinGuard) {
+  const listed = changes.slice(0, PIN_CHANGES).map(({ offered: _offered, ...change }) => change);
+  return { file, mode, problem, changeCount, changes: listed };
 }
 
 function endpointFacts(

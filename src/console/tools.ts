@@ -6,11 +6,12 @@ import type { ListPart, Reader } from '../catalog/list-reader.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
 import { ModernReader } from '../catalog/readers.ts';
 import type { ListedEntry } from '../catalog/view.ts';
-import { failures, isAboutCredentials, type Reason } from '../errors/failure.ts';
+import { failures, isAboutCredentials } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
 import { localPrincipal, type Principal, shownPrincipal } from '../identity/principal.ts';
 import { explanationOf } from '../observe/cause.ts';
+import type { OfferedEntry, PinGuard } from '../pins/ports.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import { about } from '../wire/about.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
@@ -59,13 +60,15 @@ export async function tools(
       entries.map(({ key, bytes }) => ({ backend, name: key, clientName: key, bytes })),
     );
   const to = { principal, endpoint };
+  const { pins } = generation;
+  const held = pins && new Set(found.flatMap(({ backend, entries }) => heldKeys(pins, backend, entries)));
   return {
     now: ports.timeOfDay(),
     endpoint: path,
     who: shownPrincipal(principal),
     isOwn,
     admitted: generation.authenticator.admits(path, principal),
-    tools: places.map((place) => toolFacts(generation, to, place)),
+    tools: places.map((place) => toolFacts(generation, to, place, held)),
     // Two backends have the name, and the endpoint renames nothing: neither can be reached.
     collisions: view?.collisions ?? [],
     backends: [
@@ -114,8 +117,7 @@ function listFacts(ports: ConsolePorts, { backend, part, state }: Known): object
       ? { backend, state: 'read', tools: 0, message: 'The backend says that it has no tools' }
       : { backend, state: 'never asked', message: 'The backend has not answered yet' };
   const { reason } = part;
-  const message = Object.hasOwn(failures, reason) ? failures[reason as Reason].message : undefined;
-  return { backend, state: 'failing', reason, message };
+  return { backend, state: 'failing', reason, message: failures[reason].message };
 }
 
 function wall({ clock, timeOfDay }: ConsolePorts, time: number): number {
@@ -131,6 +133,7 @@ function toolFacts(
   { authorizer }: Generation,
   to: ToolViewer,
   { backend, name, clientName, bytes }: ListedEntry,
+  held: ReadonlySet<string> | undefined,
 ): object {
   const value = valueAt(bytes, { start: 0, end: bytes.byteLength });
   const { title, description, annotations, inputSchema } = isObject(value) ? value : {};
@@ -144,8 +147,21 @@ function toolFacts(
     description: textOf(description),
     annotations: isObject(annotations) ? annotations : undefined,
     inputSchema,
-    ...(hiding === undefined ? { state: 'shown' } : { state: 'hidden', ...whyHidden(hiding) }),
+    ...(held?.has(placeKey(backend, name)) === true
+      ? { state: 'hidden', why: 'Pins hold it: `bascule pins diff` shows what changed' }
+      : hiding === undefined
+        ? { state: 'shown' }
+        : { state: 'hidden', ...whyHidden(hiding) }),
   };
+}
+
+function heldKeys(pins: PinGuard, backend: string, entries: readonly OfferedEntry[]): readonly string[] {
+  return [...pins.heldIn(backend, 'tool', entries)].map((name) => placeKey(backend, name));
+}
+
+/** No backend has a space in its name. */
+function placeKey(backend: string, name: string): string {
+  return `${backend} ${name}`;
 }
 
 function whyHidden(hiding: 'profile' | readonly string[]): object {

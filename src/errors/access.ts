@@ -57,6 +57,12 @@ export const access = rows(
       message: 'Denied by policy',
       when: 'A rule of the policy denies the operation, or no rule allows it; `data.rules` has the ids of the rules that decided. Denied notifications get HTTP 403; with `denials: http403` at the endpoint, denied requests do too.',
     },
+    pinned_changed: {
+      status: 200,
+      code: 403,
+      message: 'Held: it is not as it was pinned',
+      when: 'The backend offers this tool, prompt or template in another form than the pin file has, or the pin file does not have it, or cannot be read; `data.classes` says what kind of change it is. `bascule pins diff` shows the change, and `bascule pins approve` accepts it.',
+    },
     rate_limited: {
       status: 429,
       code: 429,

@@ -1,4 +1,6 @@
 /** Changes to a key file. Pure: the command reads the file, calls this, and writes the file. */
+
+import { checkedGroups, shownGroups } from './groups.ts';
 import { hashSecret, type KeyEntry, type KeyFile, KeyRequestError, keyName, scopeToken, writeKey } from './key-file.ts';
 import { identityLimits } from './limits.ts';
 import { ListFileError } from './list-file.ts';
@@ -6,6 +8,7 @@ import { ListFileError } from './list-file.ts';
 export interface NewKey {
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly groups?: readonly string[] | undefined;
   readonly expiresAt?: number | undefined;
 }
 
@@ -29,6 +32,7 @@ export interface Added {
 /** `file` is undefined if there is none yet. */
 export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }: Randomness): Added {
   const { name, scopes, expiresAt } = wanted;
+  const groups = checkedGroups(wanted.groups ?? []);
   if (!keyName.test(name))
     throw new KeyRequestError(
       `\`${name}\` cannot be the name of a key: a name is up to 64 letters, digits, dots, dashes, underscores and @`,
@@ -46,6 +50,7 @@ export function addKey(file: KeyFile | undefined, wanted: NewKey, { bytes, now }
     name,
     hash: hashSecret(secret, salt).toString('base64url'),
     scopes: [...new Set(scopes)],
+    ...(groups && { groups }),
     created: new Date(now()).toISOString(),
     ...(expiresAt === undefined ? {} : { expires: new Date(expiresAt).toISOString() }),
   };
@@ -65,16 +70,29 @@ export interface Removed {
 
 /** Removes one key by its id, or all keys with that name. */
 export function removeKeys(file: KeyFile, idOrName: string): Removed {
-  const byId = file.keys.filter(({ id }) => id === idOrName);
-  const removed = byId.length > 0 ? byId : file.keys.filter(({ name }) => name === idOrName);
+  const removed = namedKeys(file, idOrName);
   return { file: { ...file, keys: file.keys.filter((key) => !removed.includes(key)) }, removed };
+}
+
+/** Gives one key, or all keys with that name, other groups. Throws a `ListFileError` where there is none. */
+export function changeGroups(file: KeyFile, idOrName: string, wanted: readonly string[]): KeyFile {
+  const groups = checkedGroups(wanted);
+  const meant = namedKeys(file, idOrName);
+  if (meant.length === 0) throw new ListFileError(`no key has the id or name ${idOrName}`);
+  const changed = ({ groups: _old, ...key }: KeyEntry): KeyEntry => ({ ...key, ...(groups && { groups }) });
+  return { ...file, keys: file.keys.map((key) => (meant.includes(key) ? changed(key) : key)) };
+}
+
+function namedKeys({ keys }: KeyFile, idOrName: string): readonly KeyEntry[] {
+  const byId = keys.filter(({ id }) => id === idOrName);
+  return byId.length > 0 ? byId : keys.filter(({ name }) => name === idOrName);
 }
 
 /** One line per key. Contains no secret. */
 export function describeKeys({ keys }: KeyFile, now: number): string[] {
-  return keys.map(({ id, name, scopes, created, expires }) => {
+  return keys.map(({ id, name, scopes, groups, created, expires }) => {
     const end =
       expires === undefined ? 'does not expire' : `${Date.parse(expires) <= now ? 'EXPIRED' : 'until'} ${expires}`;
-    return `${id}  ${name}  scopes: ${scopes.join(' ') || 'none'}  made ${created}  ${end}`;
+    return `${id}  ${name}  scopes: ${scopes.join(' ') || 'none'}${shownGroups(groups)}  made ${created}  ${end}`;
   });
 }

@@ -6,6 +6,7 @@
  */
 import { createHmac } from 'node:crypto';
 import * as z from 'zod';
+import { groupsShape } from './groups.ts';
 import { identityLimits } from './limits.ts';
 import { ListFileError, readListFile } from './list-file.ts';
 
@@ -45,6 +46,7 @@ const entry = z.strictObject({
   /** HMAC-SHA-256 of the secret under the file's salt, base64url. */
   hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   scopes: z.array(z.string().regex(scopeToken)),
+  groups: groupsShape,
   created: date,
   expires: date.optional(),
 });

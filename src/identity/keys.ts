@@ -93,9 +93,10 @@ export class Keys {
 }
 
 function bookOf({ salt, keys }: KeyFile): Book {
-  const byId = keys.map(({ id, name, scopes, hash, expires }): [string, KnownKey] => {
+  const byId = keys.map(({ id, name, scopes, groups, hash, expires }): [string, KnownKey] => {
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
-    return [id, { hash: Buffer.from(hash, 'base64url'), principal: keyPrincipal({ id, name, scopes, expiresAt }) }];
+    const principal = keyPrincipal({ id, name, scopes, groups, expiresAt });
+    return [id, { hash: Buffer.from(hash, 'base64url'), principal }];
   });
   return { salt, byId: new Map(byId), right: new Map() };
 }

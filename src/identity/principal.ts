@@ -34,6 +34,8 @@ export interface Principal {
   readonly keyName?: string;
   /** Which of the keys with that name. Does not contain the secret. */
   readonly keyId?: string;
+  /** Groups that our own files give to a key or a user. Absent: those of a token are among its claims. */
+  readonly groups?: readonly string[];
   /** The issuer's claims, for policy only. Frozen. */
   readonly claims: Claims;
   /** When the credentials expire, in milliseconds since 1970. Streams opened with them end then. */
@@ -56,10 +58,11 @@ export interface KeyFacts {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly groups?: readonly string[] | undefined;
   readonly expiresAt?: number | undefined;
 }
 
-export function keyPrincipal({ id, name, scopes, expiresAt }: KeyFacts): Principal {
+export function keyPrincipal({ id, name, scopes, groups, expiresAt }: KeyFacts): Principal {
   return Object.freeze({
     key: JSON.stringify(['key', name]),
     kind: 'key',
@@ -67,6 +70,7 @@ export function keyPrincipal({ id, name, scopes, expiresAt }: KeyFacts): Princip
     keyName: name,
     keyId: id,
     claims: noClaims,
+    ...(groups === undefined ? {} : { groups: Object.freeze([...groups]) }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   });
 }
@@ -74,6 +78,8 @@ export function keyPrincipal({ id, name, scopes, expiresAt }: KeyFacts): Princip
 export interface TokenFacts {
   readonly issuer: string;
   readonly claims: Claims;
+  /** Of a user of the bundled authorization server. */
+  readonly groups?: readonly string[] | undefined;
   readonly expiresAt?: number | undefined;
 }
 
@@ -81,7 +87,7 @@ export interface TokenFacts {
  * RFC 9068, 2.2 requires `sub` in every token. If an issuer omits it for clients that act for themselves, the client is
  * the principal, under a key that no subject can have. Undefined if the token names neither.
  */
-export function tokenPrincipal({ issuer, claims, expiresAt }: TokenFacts): Principal | undefined {
+export function tokenPrincipal({ issuer, claims, groups, expiresAt }: TokenFacts): Principal | undefined {
   const subject = textIn(claims, 'sub');
   const clientId = textIn(claims, 'client_id') ?? textIn(claims, 'azp');
   if (subject === undefined && clientId === undefined) return undefined;
@@ -93,6 +99,7 @@ export function tokenPrincipal({ issuer, claims, expiresAt }: TokenFacts): Princ
     ...(subject === undefined ? {} : { subject }),
     ...(clientId === undefined ? {} : { clientId }),
     claims,
+    ...(groups === undefined ? {} : { groups: Object.freeze([...groups]) }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   });
 }

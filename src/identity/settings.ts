@@ -26,6 +26,8 @@ export interface IssuerSettings {
   readonly jwksUri?: string;
   /** For an issuer in this process, instead of an address. */
   readonly keys?: () => JSONWebKeySet;
+  /** The groups of a subject, for an issuer in this process. */
+  readonly groupsOf?: (subject: string) => readonly string[];
   readonly algorithms: readonly Algorithm[];
   readonly clockToleranceMs: number;
   /**

@@ -20,7 +20,8 @@ export function verifiedOf(
   if (claims.cnf !== undefined && claims.cnf !== null) {
     return refused('The token is bound to a key, which the gateway cannot check');
   }
-  const principal = tokenPrincipal({ issuer: settings.issuer, claims: deepFrozen(claims), expiresAt });
+  const groups = typeof claims.sub === 'string' ? settings.groupsOf?.(claims.sub) : undefined;
+  const principal = tokenPrincipal({ issuer: settings.issuer, claims: deepFrozen(claims), groups, expiresAt });
   if (principal === undefined) return refused('The token has no subject');
   return {
     principal,

@@ -10,6 +10,13 @@ export const usualSecrets: readonly string[] = [
   ...['**.refreshToken', '**.apiKey', '**.privateKey', '**.authorization', '**.cookie', '**.credentials'],
 ];
 
+const secretNames: ReadonlySet<string> = new Set(usualSecrets.map((path) => folded(path.slice('**.'.length))));
+
+/** Whether a value of this name is usually a secret. */
+export function isSecretName(name: string): boolean {
+  return secretNames.has(folded(name));
+}
+
 /** Deeper than anyone reads. Values below are redacted. */
 const DEPTH = 32;
 

@@ -76,6 +76,9 @@ export interface AuditedPrincipal {
 /** For refused credentials. */
 export const unknownPrincipal: AuditedPrincipal = { kind: 'unknown' };
 
+/** For what no request caused. */
+export const gatewayItself: AuditedPrincipal = { kind: 'gateway' };
+
 type NamedPrincipal = Pick<Principal, 'kind' | 'issuer' | 'subject' | 'clientId' | 'keyName'>;
 
 /** Members are copied one by one: claims may contain data that does not belong in a file. */

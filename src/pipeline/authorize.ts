@@ -19,6 +19,7 @@ import type { Message, Request } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { isObject, textMember, valueAt } from '../wire/values.ts';
+import { heldByPins } from './check-pins.ts';
 import type { RequestContext } from './context.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -116,10 +117,33 @@ function ask(
   const { row, resolved } = context;
   const { backend } = resolved;
   const asked = asAuthorizationRequest(context, row, backend, thing, endpoint);
-  if (thing === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
-  return annotationsOf(services.shared.lists, backend, own, readerOf(services, context)).then((annotations) =>
-    authorizer.ask({ ...asked, annotations: () => annotations }),
-  );
+  const { pins } = authorizer;
+  const isAnnotated = authorizer.readsAnnotations(backend, row);
+  if (thing === undefined || (!isAnnotated && pins === undefined)) return authorizer.ask(asked);
+  return askByLists(services, context, { authorizer, asked, thing, own, isAnnotated });
+}
+
+interface AskedByLists {
+  readonly authorizer: Authorizer;
+  readonly asked: AuthorizationRequest;
+  readonly thing: Thing;
+  readonly own: string;
+  readonly isAnnotated: boolean;
+}
+
+/** The decision depends on what the backend lists: on annotations, or on pins. */
+async function askByLists(
+  services: StageServices,
+  context: RequestContext,
+  { authorizer, asked, thing, own, isAnnotated }: AskedByLists,
+): Promise<Authorization> {
+  const { lists } = services.shared;
+  const { backend } = asked;
+  const { pins } = authorizer;
+  const reader = readerOf(services, context);
+  const annotations = isAnnotated ? await annotationsOf(lists, backend, own, reader) : undefined;
+  const held = pins && (await heldByPins({ pins, lists, reader, backend }, thing, own));
+  return authorizer.ask({ ...asked, ...(isAnnotated && { annotations: () => annotations }), held });
 }
 
 /** The first of a tool's names is the encoded one. */

@@ -9,6 +9,7 @@ import type { Ingress } from '../downstream/ingress.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { RpcService } from '../jsonrpc/ports.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { ConsentWaiter } from './interceptors/consent.ts';
@@ -22,6 +23,8 @@ export interface Generation extends Ingress {
   readonly services: ReadonlyMap<string, RpcService>;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Absent where nothing is pinned. */
+  readonly pins: PinGuard | undefined;
   /** Absent where no backend needs a person's consent. */
   readonly consenting: ConsentWaiter | undefined;
 }

@@ -14,6 +14,7 @@ import type { Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
+import { withoutHeldInstructions } from './interceptors/pin-filter.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
@@ -25,7 +26,7 @@ export async function discoverAll(
   endpoint: Endpoint,
   principal: Principal,
 ): Promise<Discovery> {
-  const { backends, consenting } = currentGeneration.now;
+  const { backends, consenting, pins } = currentGeneration.now;
   const all = endpoint.backends.flatMap((name) => backends.of(name, principal) ?? []);
   const unknown = all.filter(({ lastDiscovery }) => lastDiscovery === undefined);
   if (unknown.length > 0) {
@@ -34,7 +35,7 @@ export async function discoverAll(
   }
   const parts = all.map(async (backend) => ({
     backend: backend.name,
-    discovery: backend.lastDiscovery,
+    discovery: backend.lastDiscovery && withoutHeldInstructions(pins, backend.name, backend.lastDiscovery),
     // A state that all principals share waits for no particular person.
     consentUrl:
       backends.get(backend.name) === backend

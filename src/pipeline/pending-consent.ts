@@ -5,6 +5,7 @@
 import { awaitingConsent } from '../catalog/discovery.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
+import { withoutHeldInstructions } from './interceptors/pin-filter.ts';
 import type { SharedServices } from './services.ts';
 
 /** The discovery of an endpoint's only backend, with the consent page in its instructions where one is open. */
@@ -14,6 +15,8 @@ export async function withConsentPage(
   principal: Principal,
   discovery: Discovery,
 ): Promise<Discovery> {
+  const { pins } = currentGeneration.now;
+  const shown = withoutHeldInstructions(pins, backend, discovery);
   const url = await currentGeneration.now.consenting?.pendingPage(backend, principal);
-  return url === undefined ? discovery : awaitingConsent(discovery, url);
+  return url === undefined ? shown : awaitingConsent(shown, url);
 }

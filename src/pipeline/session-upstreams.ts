@@ -42,7 +42,7 @@ export class SessionUpstreams {
 
   constructor(shared: SharedServices) {
     this.#shared = shared;
-    this.filter = sessionFilter(shared.currentGeneration);
+    this.filter = sessionFilter(shared);
     this.#heard = new HeardLists(shared, (session, kind) => {
       const links = this.#links.get(session);
       if (links !== undefined) links.changed(kind);

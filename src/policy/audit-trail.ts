@@ -9,6 +9,7 @@ import {
   type AuditedSender,
   type AuditRecord,
   auditedPrincipal,
+  gatewayItself,
   type RecordedParts,
   unknownPrincipal,
 } from '../observe/audit.ts';
@@ -40,6 +41,11 @@ export interface EarlyRefusal
 export interface RecordedAct extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'name' | 'session'> {
   readonly principal: Principal;
   readonly action: 'revoke' | 'continue';
+}
+
+/** A change that pins found. No request is the cause: lists are read for many principals. */
+export interface PinRecord extends Pick<AuditRecord, 'generation' | 'backend' | 'name'> {
+  readonly isHeld: boolean;
 }
 
 type RecordedSender = Pick<AuditRecord, 'address' | 'client' | 'session' | 'requestId'>;
@@ -99,6 +105,20 @@ export class AuditTrail implements DecisionTrail {
       ...refused,
       principal: principal === undefined ? unknownPrincipal : this.#principal(principal),
       outcome: 'denied',
+    });
+  }
+
+  pinChange({ isHeld, ...found }: PinRecord): void {
+    this.#options.audit.write({
+      time: this.#written(this.#options.timeOfDay()),
+      decision: isHeld ? 'deny' : 'allow',
+      reason: 'pinned_changed',
+      rules: [],
+      ...found,
+      principal: gatewayItself,
+      endpoint: '*',
+      action: 'pin',
+      outcome: isHeld ? 'denied' : 'result',
     });
   }
 

@@ -13,6 +13,7 @@ import type { Authorizer } from './authorizer.ts';
 import type { Permit } from './permit.ts';
 import type { Operation, PolicyQuestion, Thing } from './question.ts';
 import type { Admission } from './rates.ts';
+import type { Denied } from './refusals.ts';
 
 export interface AuthorizationRequest {
   /**
@@ -27,6 +28,8 @@ export interface AuthorizationRequest {
   readonly message?: Message | undefined;
   readonly thing?: Thing | undefined;
   readonly annotations?: (() => unknown) | undefined;
+  /** Set where pins hold what the request names. */
+  readonly held?: Denied | undefined;
   /** For the audit record. */
   readonly sender?: AuditedSender | undefined;
   /** Set where the arguments are not those of `message`. */

@@ -8,11 +8,12 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { ServerRequest } from '../exchange/call.ts';
 import type { Principal } from '../identity/principal.ts';
+import type { PinGuard } from '../pins/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, RecordedAct, Unasked } from './audit-trail.ts';
+import type { AuditTrail, DecisionTrail, EarlyRefusal, PinRecord, RecordedAct, Unasked } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -36,6 +37,10 @@ export interface AuthorizerParts {
   readonly rates: Rates | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
+  /** Is told of every decision, for rehearsals. Absent: nothing is recorded for them. */
+  readonly recording?: RequestRecorder | undefined;
+  /** Absent: nothing is pinned. */
+  readonly pins?: PinGuard | undefined;
   readonly generation: number;
   /** Profiles of backends that are restricted. */
   readonly profiles: ReadonlyMap<string, BackendProfile>;
@@ -44,6 +49,13 @@ export interface AuthorizerParts {
   /** Is told of denials, for the log and the metrics. */
   readonly onDenied?: ((request: AuthorizationRequest, failure: Failure, rules: readonly string[]) => void) | undefined;
 }
+
+/** Records what the rules decided, without rates and pins. */
+export type RequestRecorder = (
+  request: AuthorizationRequest,
+  decision: 'allow' | 'deny',
+  rules: readonly string[],
+) => void;
 
 /** The principal to whom something is shown, and the endpoint. */
 export interface Viewer {
@@ -55,13 +67,21 @@ export class Authorizer {
   readonly #parts: AuthorizerParts;
   /** The number of the config. */
   readonly generation: number;
-  /** True when there is no policy, rate limit or audit: callers can skip building the request. */
+  /** Absent where no call depends on pins. */
+  readonly pins: PinGuard | undefined;
+  /** True when there is no policy, rate limit, pin or audit: callers can skip building the request. */
   readonly isOpen: boolean;
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
     this.generation = parts.generation;
-    this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
+    this.pins = parts.pins?.mode === 'hold' ? parts.pins : undefined;
+    this.isOpen =
+      parts.policy === undefined &&
+      parts.rates === undefined &&
+      parts.records === undefined &&
+      this.pins === undefined &&
+      parts.recording === undefined;
   }
 
   /**
@@ -95,10 +115,13 @@ export class Authorizer {
     }
     const question = new RequestQuestion(request);
     const verdict = decide(question, this.generation, policy);
+    this.#parts.recording?.(request, verdict instanceof Denial ? 'deny' : 'allow', verdict.ruling?.rules ?? []);
     if (verdict instanceof Denial) {
       this.#refused(records, request, verdict.ruling, verdict.failure);
       throw denied(verdict, request);
     }
+    if (request.held !== undefined)
+      throw this.#refused(records, request, verdict.ruling ?? this.#unruled(), request.held);
     const admission = rates?.admit(question);
     return admission instanceof Promise
       ? admission.then((known) => this.#admitted(request, records, verdict, known))
@@ -148,6 +171,11 @@ export class Authorizer {
 
   recordAct(act: Omit<RecordedAct, 'generation'>): void {
     this.#parts.records?.acted({ ...act, generation: this.generation });
+  }
+
+  /** Records that a backend offers something that is not as it was pinned. */
+  recordPinChange(change: Omit<PinRecord, 'generation'>): void {
+    this.#parts.records?.pinChange({ ...change, generation: this.generation });
   }
 
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */

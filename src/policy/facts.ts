@@ -7,7 +7,7 @@ import type { Principal } from '../identity/principal.ts';
 import { folded, foldedNamesOf, hasOther } from '../wire/fold.ts';
 import { isObject } from '../wire/values.ts';
 import { type ArgumentPath, type ArgumentsRead, type HintName, type Hints, hintNames } from './rules.ts';
-import { groupsIn } from './who.ts';
+import { groupsOf } from './who.ts';
 
 /** Enough for a path or a sentence. For the size of a text there is `maxBytes`. */
 const TEXT_LENGTH = 4_096;
@@ -95,7 +95,7 @@ export function principalFacts(principal: Principal, groupsClaim: string): Reado
     ['key', keyName ?? ''],
     ['allScopes', scopes === 'all'],
     ['scopes', bounded(scopes === 'all' ? [] : [...scopes])],
-    ['groups', bounded(groupsIn(claims, groupsClaim))],
+    ['groups', bounded(groupsOf(principal, groupsClaim))],
     ['claims', bounded(claims)],
   ]);
 }

@@ -64,8 +64,13 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
   };
   const kept = elements.filter(isShown);
   if (kept.length === elements.length && elements.length > 0) return [];
+  return [keptElements(bytes, span, kept)];
+}
+
+/** Replaces the array by these elements of it. */
+export function keptElements(bytes: Uint8Array, span: Span, kept: readonly Span[]): Edit {
   const joined = kept.flatMap((element) => [',', slice(bytes, element)]).slice(1);
-  return [{ span, with: concat(['[', ...joined, ']']) }];
+  return { span, with: concat(['[', ...joined, ']']) };
 }
 
 /** A list that differs between principals must not be cached for everybody by intermediaries. */

@@ -14,6 +14,10 @@ export interface TrustedCredentials {
   readonly keys: boolean;
   /** The number of trusted issuers of tokens, including the bundled one. */
   readonly issuers: number;
+  /** All groups that callers can have. Absent: others decide about them, or the files cannot be read. */
+  readonly groups?: readonly string[] | undefined;
+  /** The names of all keys. Absent: they are not known. */
+  readonly keyNames?: readonly string[] | undefined;
 }
 
 /** What the config contains that rules can refer to. */

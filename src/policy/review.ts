@@ -48,9 +48,15 @@ function neverMeets({ what = actions, on }: Rule, places: EndpointBackends): str
   return meets ? undefined : 'can never match: none of its endpoints has any of its backends';
 }
 
-/** Only tokens have groups, claims and issuers; only keys have key names. */
-function neverMeant({ who }: Rule, { keys, issuers }: TrustedCredentials): string | undefined {
-  const ofTokens = (['groups', 'claims', 'issuers'] as const).find((part) => who[part] !== undefined);
+/** Only tokens have claims and issuers; only keys have key names; both can have groups. */
+function neverMeant({ who }: Rule, { keys, issuers, groups, keyNames }: TrustedCredentials): string | undefined {
+  if (who.groups !== undefined && issuers === 0 && !keys)
+    return 'can never match: `who.groups` is about keys and tokens, and `identity` has neither';
+  const noGroup = groups === undefined ? undefined : unmatched(who.groups, groups);
+  if (noGroup !== undefined) return `can never match: no key and no user has the group ${noGroup}`;
+  const noKey = keyNames === undefined ? undefined : unmatched(who.keys, keyNames);
+  if (noKey !== undefined) return `can never match: no key has the name ${noKey}`;
+  const ofTokens = (['claims', 'issuers'] as const).find((part) => who[part] !== undefined);
   if (ofTokens !== undefined && issuers === 0) {
     return `can never match: \`who.${ofTokens}\` is about tokens, and \`identity\` trusts no issuer`;
   }
@@ -62,6 +68,15 @@ function neverMeant({ who }: Rule, { keys, issuers }: TrustedCredentials): strin
     return `can never match: keys have no ${ofTokens}`;
   }
   return undefined;
+}
+
+/** What was written, where none of it matches. */
+function unmatched(written: readonly string[] | undefined, known: readonly string[]): string | undefined {
+  if (written === undefined) return undefined;
+  const patterns = new NameSet(written, 'name');
+  return known.some((name) => patterns.has(name) === 'yes')
+    ? undefined
+    : written.map((one) => `\`${one}\``).join(' or ');
 }
 
 function pointlessTests({ what = actions, with: tests }: Rule): string | undefined {

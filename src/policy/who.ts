@@ -10,7 +10,7 @@ export function compileWho(who: Who, groupsClaim: string): IsMeant {
   if (who.principals !== undefined) tests.push(byIdentity(who.principals));
   if (who.issuers !== undefined) tests.push(oneOf(who.issuers, ({ issuer }) => asList(issuer)));
   if (who.keys !== undefined) tests.push(oneOf(who.keys, ({ keyName }) => asList(keyName)));
-  if (who.groups !== undefined) tests.push(oneOf(who.groups, ({ claims }) => groupsIn(claims, groupsClaim)));
+  if (who.groups !== undefined) tests.push(oneOf(who.groups, (principal) => groupsOf(principal, groupsClaim)));
   if (who.scopes !== undefined) tests.push(byScope(who.scopes));
   for (const [name, values] of Object.entries(who.claims ?? {})) tests.push(byClaim(name, values));
   return (principal) => tests.every((test) => test(principal));
@@ -71,8 +71,10 @@ function byClaim(name: string, values: readonly ClaimValue[]): IsMeant {
   };
 }
 
-export function groupsIn(claims: Claims, name: string): readonly string[] {
-  const value = claimAt(claims, name);
+/** Those of our own files, or else of the token. */
+export function groupsOf({ groups, claims }: Principal, groupsClaim: string): readonly string[] {
+  if (groups !== undefined) return groups;
+  const value = claimAt(claims, groupsClaim);
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   return items.filter((item) => typeof item === 'string');
 }

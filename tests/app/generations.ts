@@ -26,7 +26,15 @@ export class Workshop implements GenerationParts {
     before ?? { settings: { identity, isAuthServer: false, backends: {} }, consenting: undefined };
   readonly onRefused = () => undefined;
   makeAuthorizer: GenerationParts['makeAuthorizer'] = () => ({
-    ...{ authorizer: {} as Authorizer, rates: undefined, unmatchedNames: undefined, audit: undefined },
+    ...{
+      authorizer: {} as Authorizer,
+      rates: undefined,
+      unmatchedNames: undefined,
+      pins: undefined,
+      pinned: undefined,
+      recording: undefined,
+      audit: undefined,
+    },
   });
 
   /** By backend. */

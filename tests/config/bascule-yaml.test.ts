@@ -260,7 +260,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, metrics, console, store, replicas, log, traces, watch, seal, name
+  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, rehearsal, pins, metrics, console, store, replicas, log, traces, watch, seal, name
   did you mean \`listen\`?`,
     },
     {

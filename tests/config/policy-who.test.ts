@@ -37,7 +37,7 @@ describe('a subject in a rule', () => {
 });
 
 describe('a rule about callers who cannot authenticate', () => {
-  const remarksOn = (who: string, callers: { keys: boolean; issuers: number }) => {
+  const remarksOn = (who: string, callers: { keys: boolean; issuers: number; groups?: readonly string[] }) => {
     const { policy } = configOf(`${base}${rule(who)}`);
     if (policy === undefined) throw new Error('there is no policy');
     return review(policy, { '/mcp': ['files'] }, callers).map(({ text }) => text);
@@ -49,8 +49,12 @@ describe('a rule about callers who cannot authenticate', () => {
   ];
 
   test.each([
-    { who: '{ groups: [staff] }', callers: nobody, says: '`who.groups` is about tokens' },
-    { who: '{ groups: [staff] }', callers: keys, says: '`who.groups` is about tokens' },
+    { who: '{ groups: [staff] }', callers: nobody, says: '`who.groups` is about keys and tokens' },
+    {
+      who: '{ groups: [staff] }',
+      callers: { ...keys, groups: ['blue'] },
+      says: 'no key and no user has the group `staff`',
+    },
     { who: '{ claims: { team: [blue] } }', callers: keys, says: '`who.claims` is about tokens' },
     { who: '{ keys: [ci] }', callers: nobody, says: 'it is about keys' },
     { who: "{ principals: ['key:ci'] }", callers: tokens, says: 'it is about keys' },

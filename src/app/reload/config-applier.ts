@@ -44,6 +44,7 @@ function putInForce(next: BuiltGeneration, before: BuiltGeneration, parts: Confi
     isWelcome: (path, principal) => next.authenticator.admits(path, principal),
   });
   retired.retire(before, next);
+  if (next.recording !== before.recording) void before.recording?.file.close();
   if (next.audit !== before.audit) void next.audit?.probe();
   // Discover new backends now, so that people see their state and the first client need not wait. A failure becomes a
   // state.
@@ -66,13 +67,13 @@ function changedLists(
   next: Generation,
   gone: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly ListKind[]> {
-  const isPolicySame = isSame(before.config.policy, next.config.policy);
+  const isShownAlike = isSame(before.config.policy, next.config.policy) && isSame(before.config.pins, next.config.pins);
   const lists = new Map<string, readonly ListKind[]>();
   for (const endpoint of next.endpoints.values()) {
     const was = before.endpoints.get(endpoint.path);
     if (was === undefined) continue;
     const hasOthers = endpoint.backends.some((name) => gone.has(name));
-    if (!isPolicySame || hasOthers || !isListedAlike(was, endpoint))
+    if (!isShownAlike || hasOthers || !isListedAlike(was, endpoint))
       lists.set(endpoint.path, kindsAt(was, endpoint, before.backends));
   }
   return lists;

@@ -27,6 +27,8 @@ const whole = [
   'rates',
   'identity',
   'audit',
+  'pins',
+  'rehearsal',
   'operators',
   'watch',
 ] as const satisfies readonly (keyof Config)[];

@@ -22,6 +22,8 @@ export interface ReloaderOptions {
   readonly current: () => Config;
   /** Throws, or rejects, where the config cannot be put in force; the old one is in force then. */
   readonly renew: (next: Config) => void | Promise<void>;
+  /** Loads code that only the next config needs. Undefined: there is none. */
+  readonly prepare?: (next: Config) => Promise<void> | undefined;
   /** A config was not put in force, whatever the reason. */
   readonly refused?: () => void;
   /** Why this config cannot be put in force here. */
@@ -73,7 +75,7 @@ export class Reloader {
   }
 
   async #readAgain(): Promise<void> {
-    const { source, log, counters, current, renew } = this.#options;
+    const { source, log, counters, current, renew, prepare } = this.#options;
     const before = current();
     this.#seen = undefined;
     try {
@@ -88,6 +90,9 @@ export class Reloader {
         log.info({ generation: before.generation }, 'config read again: nothing has changed');
         return;
       }
+      const preparing = prepare?.(next);
+      if (preparing !== undefined) await preparing;
+      if (this.#isClosed) return;
       const renewing = renew(next);
       if (renewing !== undefined) await renewing;
       counters.count('config.reloaded');

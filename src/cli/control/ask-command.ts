@@ -31,6 +31,7 @@ export async function showStatus({ ask, say, isJson, isLocal }: AskCommand): Pro
     if (backend.cure !== undefined) say(`      ${text(backend.cure)}`);
   }
   showWorkers(say, rows(facts.workers), { ...gateway, now: facts.now });
+  if (isObject(facts.pins)) for (const line of pinLines(facts.pins)) say(line);
   if (url !== undefined) say(`console  ${text(url)}`);
   return 0;
 }
@@ -48,6 +49,19 @@ function showWorkers(say: (line: string) => void, workers: readonly AnswerFacts[
 
 function workload({ sessions, inFlight }: AnswerFacts): string {
   return `${text(sessions)} sessions, ${text(inFlight)} requests in flight`;
+}
+
+function pinLines({ file, mode, problem, changeCount, changes }: AnswerFacts): readonly string[] {
+  const isHolding = mode === 'hold';
+  if (problem !== undefined) return [`pins  ${text(file)}: ${text(problem)}${isHolding ? '; everything is held' : ''}`];
+  const count = changeCount === 0 ? 'as pinned' : `${text(changeCount)} ${isHolding ? 'held' : 'changed'}`;
+  return [
+    `pins  ${text(file)}: ${count}`,
+    ...rows(changes).map(({ backend, kind, name, classes }) => {
+      const what = [backend, kind, name].map(text).join(' ').trimEnd();
+      return `  ${what}  ${(Array.isArray(classes) ? classes : []).map(text).join(', ')}`;
+    }),
+  ];
 }
 
 export interface ToolsWish {

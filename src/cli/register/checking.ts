@@ -4,12 +4,12 @@ import type { Command } from 'commander';
 import { readTrustedFile } from '../../app/trusted-file.ts';
 import type { Config } from '../../config/config.ts';
 import { describeConfig } from '../../config/describe.ts';
-import { callersOf } from '../../config/identity.ts';
 import { printable } from '../../config/problems.ts';
 import { review } from '../../policy/review.ts';
+import { knownCallers } from '../known-callers.ts';
 import { checkPolicy, type PolicyCommand, testPolicy } from '../policy-command.ts';
 import { missingHere } from '../preflight.ts';
-import { configOption, withConfig } from '../with-config.ts';
+import { configAt, configOption, output, withConfig } from '../with-config.ts';
 
 export function registerChecking(program: Command): void {
   program
@@ -46,13 +46,42 @@ export function registerChecking(program: Command): void {
         return 1;
       }),
     );
+  policyCommand
+    .command('rehearse <config>')
+    .description('decide recorded requests by another config; exit code 1 if a decision changes')
+    .option('--since <time>', 'how far back, such as 24h or 7d', '24h')
+    .option('--config <path>', 'the config that is in force, which says where requests are recorded')
+    .option('--recording <path>', 'the recording, in place of the one of a config')
+    .option('--json', 'print the changes as JSON')
+    .action(rehearsing);
+}
+
+interface RehearseFlags {
+  readonly since: string;
+  readonly config?: string;
+  readonly recording?: string;
+  readonly json?: boolean;
+}
+
+async function rehearsing(next: string, { since, config, recording, json }: RehearseFlags): Promise<void> {
+  const after = await configAt(next);
+  const kept = recording === undefined ? (await configAt(config ?? next))?.rehearsal : { path: resolve(recording) };
+  if (after === undefined) return;
+  if (kept === undefined) {
+    output.remark('nothing is recorded: add `rehearsal: { file: rehearsal.jsonl }` to the config that is in force');
+    process.exitCode = 2;
+    return;
+  }
+  const { rehearsePolicy } = await import('../rehearse-command.ts');
+  const asked = { next: after, recording: kept, since, isJson: json === true, now: Date.now() };
+  process.exitCode = rehearsePolicy({ ...asked, ...output });
 }
 
 /** The parts of a config that rules are checked against. */
 function reviewed(config: Config) {
   return {
     places: Object.fromEntries(config.endpoints.map((endpoint) => [endpoint.path, endpoint.backends])),
-    callers: callersOf(config.identity, config.authServer),
+    callers: knownCallers(config),
   };
 }
 

@@ -5,8 +5,8 @@ import type { Config } from '../../config/config.ts';
 import { KeyRequestError } from '../../identity/key-file.ts';
 import { ListFileError } from '../../identity/list-file.ts';
 import { askTwice, fromPipe } from '../ask-password.ts';
-import { type KeyCommand, listKeys, newKey, revokeKey } from '../key-command.ts';
-import { dropUser, listUsers, newPassword, newUser, type UserCommand } from '../user-command.ts';
+import { type KeyCommand, listKeys, newKey, revokeKey, setKeyGroups } from '../key-command.ts';
+import { dropUser, listUsers, newPassword, newUser, setUserGroups, type UserCommand } from '../user-command.ts';
 import { configOption, withConfig } from '../with-config.ts';
 
 interface ListFileFlags {
@@ -16,10 +16,12 @@ interface ListFileFlags {
 
 interface KeyFlags extends ListFileFlags {
   readonly scope?: string[];
+  readonly group?: string[];
   readonly expires?: string;
 }
 
 interface UserFlags extends ListFileFlags {
+  readonly group?: string[];
   readonly passwordStdin?: boolean;
 }
 
@@ -37,13 +39,22 @@ function registerKey(program: Command): Command {
     .command('new <name>')
     .description('create a key and show it once; several keys may have the same name')
     .option('--scope <scope...>', 'scopes of the key')
+    .option('--group <group...>', 'groups of the key, for the rules of a policy')
     .option('--expires <when>', 'when the key expires: a time from now, such as 90d, or a date')
     .action((name: string, flags: KeyFlags) =>
-      withKeyFile(flags, (at) => newKey(name, { scopes: flags.scope, expires: flags.expires }, at)),
+      withKeyFile(flags, (at) =>
+        newKey(name, { scopes: flags.scope, groups: flags.group, expires: flags.expires }, at),
+      ),
+    );
+  keyCommand
+    .command('groups <idOrName> [groups...]')
+    .description('give a key, or all keys of a name, these groups and no others')
+    .action((idOrName: string, groups: readonly string[], flags: KeyFlags) =>
+      withKeyFile(flags, (at) => setKeyGroups(idOrName, groups, at)),
     );
   keyCommand
     .command('list')
-    .description('list names, scopes and expiry, never the keys')
+    .description('list names, scopes, groups and expiry, never the keys')
     .action((flags: KeyFlags) => withKeyFile(flags, listKeys));
   keyCommand
     .command('revoke <idOrName>')
@@ -68,11 +79,20 @@ function registerUser(program: Command): Command {
   ]) {
     const command = userCommand.command(`${use} <name>`).description(description);
     if (asks) command.option('--password-stdin', 'read the password from the first line of stdin');
-    command.action((name: string, flags: UserFlags) => withUserFile(flags, (at) => run(name, at)));
+    if (use === 'add') command.option('--group <group...>', 'groups of the user, for the rules of a policy');
+    command.action((name: string, flags: UserFlags) =>
+      withUserFile(flags, (at) => run(name, { ...at, groups: flags.group })),
+    );
   }
   userCommand
+    .command('groups <name> [groups...]')
+    .description('give a user these groups and no others')
+    .action((name: string, groups: readonly string[], flags: UserFlags) =>
+      withUserFile(flags, (at) => setUserGroups(name, groups, at)),
+    );
+  userCommand
     .command('list')
-    .description('list the names, never the passwords')
+    .description('list the names and groups, never the passwords')
     .action((flags: UserFlags) => withUserFile(flags, listUsers));
   return userCommand;
 }

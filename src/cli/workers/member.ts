@@ -6,6 +6,7 @@ import { withoutRestart } from '../../app/reload/differences.ts';
 import { IpcPeer } from '../../cluster/ipc.ts';
 import type { AskPrimary } from '../../cluster/primary-counts.ts';
 import type { Seat } from '../../cluster/seat.ts';
+import type { Config } from '../../config/config.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Readiness } from '../../downstream/health.ts';
 import type { AuditTarget } from '../../observe/audit.ts';
@@ -29,6 +30,8 @@ export interface MemberParts {
   readonly counters: Counters;
   readonly metrics: Metrics;
   readonly isOpen: () => boolean;
+  /** Loads code that only this config needs. Undefined: there is none. */
+  readonly loadFor: (config: Config) => Promise<void> | undefined;
 }
 
 export class WorkerMember {
@@ -91,16 +94,17 @@ export class WorkerMember {
     this.#readiness?.close();
   }
 
-  #reload({ assembled, source, counters }: MemberParts): void {
+  #reload({ assembled, source, counters, loadFor }: MemberParts): void {
     let prepared: ReturnType<Assembled['prepare']> | undefined;
     const abandon = () => {
       prepared?.abandon();
       prepared = undefined;
       return null;
     };
-    this.#peer.answer('prepare', (latest) => {
+    this.#peer.answer('prepare', async (latest) => {
       abandon();
       const { config } = source.loadSnapshot(latest, latest.generation);
+      await loadFor(config);
       prepared = assembled.prepare(withoutRestart(assembled.config, config));
       return null;
     });

@@ -43,6 +43,8 @@ export interface AuthServer {
   jwks(): JSONWebKeySet;
   /** Serves a request whose path is ours (`routeOf`). Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
+  /** The groups that the user file gives to a user. */
+  groupsOf(name: string): readonly string[];
   /** The user whom the browser with these cookies is signed in as. */
   signedIn(cookies: string | undefined): Promise<string | undefined>;
   close(): void;
@@ -104,6 +106,7 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     jwks: () => keys.published,
     handle: (req, res, path) => server.handle(req, res, path),
     signedIn: (cookies) => accounts.who(cookies),
+    groupsOf: (name) => users.find(name)?.groups ?? [],
     close: () => users.close(),
   };
 }

@@ -1,4 +1,5 @@
 /** Pure operations on the user file; the command only reads, calls these, and writes. */
+import { checkedGroups, shownGroups } from '../../identity/groups.ts';
 import { ListFileError } from '../../identity/list-file.ts';
 import { authServerLimits } from './limits.ts';
 import type { PasswordHash } from './passwords.ts';
@@ -15,15 +16,23 @@ export function checkPassword(password: string): void {
 }
 
 /** `file` is undefined if there is none yet. */
-export function addUser(file: UserFile | undefined, name: string, password: PasswordHash, now: number): UserFile {
+export function addUser(
+  file: UserFile | undefined,
+  name: string,
+  password: PasswordHash,
+  now: number,
+  wanted: readonly string[] = [],
+): UserFile {
   const users = file?.users ?? [];
   if (!userName.test(name)) {
     throw new ListFileError('a name is up to 128 letters, digits, dots, dashes, underscores, + and @');
   }
   if (users.some((user) => user.name === name)) throw new ListFileError(`there is a user ${name} already`);
   if (users.length >= authServerLimits.users) throw new ListFileError(`there are ${users.length} users already`);
+  const groups = checkedGroups(wanted);
   const at = new Date(now).toISOString();
-  return { version: 1, users: [...users, { name, password, created: at, changed: at }] };
+  const user = { name, password, ...(groups && { groups }), created: at, changed: at };
+  return { version: 1, users: [...users, user] };
 }
 
 export function changePassword(
@@ -35,6 +44,12 @@ export function changePassword(
   const changed = new Date(now).toISOString();
   const users = existing(file, name).map((user) => (user.name === name ? { ...user, password, changed } : user));
   return { version: 1, users };
+}
+
+export function setGroups(file: UserFile | undefined, name: string, wanted: readonly string[]): UserFile {
+  const groups = checkedGroups(wanted);
+  const changed = ({ groups: _old, ...user }: User): User => ({ ...user, ...(groups && { groups }) });
+  return { version: 1, users: existing(file, name).map((user) => (user.name === name ? changed(user) : user)) };
 }
 
 export function removeUser(file: UserFile | undefined, name: string): UserFile {
@@ -49,8 +64,8 @@ function existing(file: UserFile | undefined, name: string): readonly User[] {
 
 /** One line for each user. The output contains no secret. */
 export function describeUsers({ users }: UserFile): string[] {
-  return users.map(({ name, created, changed }) => {
+  return users.map(({ name, groups, created, changed }) => {
     const since = changed === created ? '' : `  password of ${changed}`;
-    return `${name}  added ${created}${since}`;
+    return `${name}${shownGroups(groups)}  added ${created}${since}`;
   });
 }

@@ -1,5 +1,6 @@
 /** The format of the user file: local users and their password hashes. */
 import * as z from 'zod';
+import { groupsShape } from '../../identity/groups.ts';
 import { readListFile } from '../../identity/list-file.ts';
 import { authServerLimits } from './limits.ts';
 
@@ -26,6 +27,7 @@ const user = z.strictObject({
   /** The sign-in name, and the `sub` of tokens: policy rules name people by it. */
   name: z.string().regex(userName),
   password,
+  groups: groupsShape,
   created: date,
   /** When the password was set. Sessions and tokens from before then are no longer valid. */
   changed: date,

@@ -177,6 +177,18 @@ export const metricFamilies = {
     help: 'Processes of a stdio backend that run or are being started.',
     labels: ['bascule_backend'],
   },
+  pinFile: {
+    name: 'bascule_pin_file_usable',
+    type: 'gauge',
+    help: '1 where the pin file could be read, 0 where it could not. Absent without pins.',
+    labels: ['mode'],
+  },
+  pinChanges: {
+    name: 'bascule_pin_changes',
+    type: 'gauge',
+    help: 'Things that backends offer otherwise than they were pinned, since the pin file was read.',
+    labels: ['mode'],
+  },
   generation: {
     name: 'bascule_config_generation',
     type: 'gauge',

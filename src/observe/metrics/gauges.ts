@@ -1,5 +1,6 @@
 /** What is read at the moment of a scrape: states and sizes of the gateway, and what `Counters` has counted. */
 import type { Backend, BackendState } from '../../exchange/upstream-session.ts';
+import type { PinGuard } from '../../pins/ports.ts';
 import type { Session } from '../../session/session.ts';
 import { about } from '../../wire/about.ts';
 import type { Counters } from '../counters.ts';
@@ -13,6 +14,8 @@ export interface MetricSources {
   readonly pendingCalls: { readonly size: number };
   readonly backends: Iterable<Backend>;
   readonly generation: number;
+  /** Absent where nothing is pinned. */
+  readonly pins: PinGuard | undefined;
   /** Open event streams. */
   readonly streams: number;
 }
@@ -38,6 +41,7 @@ export function readGauges(sources: MetricSources): readonly Series[] {
   gauges.set('build', 1, about.version, process.versions.node);
   readSessions(gauges, sources.sessions.all());
   for (const backend of sources.backends) readBackend(gauges, backend);
+  if (sources.pins !== undefined) readPins(gauges, sources.pins);
   const counts = sources.counters.snapshot();
   for (const [name, { metric, labels = [] }] of Object.entries(counted))
     gauges.set(metric, counts[name] ?? 0, ...labels);
@@ -70,6 +74,11 @@ export class Gauges {
     this.#series.set(metric, series);
     return series;
   }
+}
+
+function readPins(gauges: Gauges, { mode, problem, changeCount }: PinGuard): void {
+  gauges.set('pinFile', problem === undefined ? 1 : 0, mode);
+  gauges.set('pinChanges', changeCount, mode);
 }
 
 function readSessions(gauges: Gauges, sessions: readonly Session[]): void {

@@ -5,6 +5,7 @@
 
 import { readInputRequired } from '../../bridge/input-required.ts';
 import { requiredVisits } from '../../bridge/url-elicitation.ts';
+import { sessionOwner } from '../../catalog/readers.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { CallOutcome, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
@@ -12,13 +13,15 @@ import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
 import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
 import type { Session, SessionFilter } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
+import { changedList } from '../../wire/subscription-filter.ts';
 import { asksForInput, textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
-import type { CurrentGeneration } from '../generation.ts';
 import type { SharedServices } from '../services.ts';
+import { withoutHeld } from './pin-filter.ts';
 
 /** Whether a notification during the call may be passed on. The generation that is current at that moment decides. */
 export function filterNotification(shared: SharedServices, context: RequestContext, said: Notification): boolean {
+  if (context.session !== undefined) noteListChange(shared, context.session, context.resolved.backend, said);
   return hears(asOfNow(shared, context), said);
 }
 
@@ -54,7 +57,8 @@ function forBackend(failure: Failure): Failure {
 }
 
 /** Filters what backends send to sessions outside any call. One filter serves all sessions. */
-export function sessionFilter(currentGeneration: CurrentGeneration): SessionFilter {
+export function sessionFilter(shared: Pick<SharedServices, 'currentGeneration' | 'listCache'>): SessionFilter {
+  const { currentGeneration } = shared;
   const now = ({ principal, endpoint }: Session, backend: string): Now => {
     return { authorizer: currentGeneration.now.authorizer, principal, endpoint, backend };
   };
@@ -63,8 +67,22 @@ export function sessionFilter(currentGeneration: CurrentGeneration): SessionFilt
       const failure = refusedAsk(now(session, backend), ask);
       return failure && forBackend(failure);
     },
-    mayHear: (session, backend, said) => hears(now(session, backend), said),
+    mayHear: (session, backend, said) => {
+      noteListChange(shared, session, backend, said);
+      return hears(now(session, backend), said);
+    },
   };
+}
+
+/** Pins judge calls by the cached lists of a session. At a merged endpoint its links invalidate them. */
+function noteListChange(
+  { currentGeneration, listCache }: Pick<SharedServices, 'currentGeneration' | 'listCache'>,
+  session: Session,
+  backend: string,
+  { method }: Notification,
+): void {
+  const kind = currentGeneration.now.pins === undefined ? undefined : changedList(method);
+  if (kind !== undefined) listCache.changed(backend, kind.lists, sessionOwner(session));
 }
 
 /** Updates of a resource are for clients that may read it. */
@@ -90,7 +108,9 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
     if (outcome.kind === 'error' || (row.list === undefined && row.cacheable !== true)) return outcome;
     const { principal, endpoint, authorization, resolved } = context;
     const to = { authorizer: authorization.authorizer, principal, endpoint, backend: resolved.backend, row };
-    return { ...outcome, message: withoutHidden(outcome.message, outcome.vocabulary, to) };
+    const { pins } = shared.currentGeneration.now;
+    const pinned = pins === undefined ? outcome.message : withoutHeld(pins, resolved.backend, row, outcome.message);
+    return { ...outcome, message: withoutHidden(pinned, outcome.vocabulary, to) };
   } catch (error) {
     // A result that cannot be checked is not passed on.
     return {

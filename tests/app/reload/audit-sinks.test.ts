@@ -42,6 +42,7 @@ function scene() {
     warn: quiet,
     watchers: [],
     counts: {},
+    pins: { make: () => undefined },
   };
   const currentAudit = () => currentGeneration.now.audit;
   const parts = new Workshop();

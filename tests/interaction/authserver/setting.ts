@@ -18,6 +18,8 @@ export const password = 'correct horse battery';
 let hashed: ReturnType<typeof hashPassword> | undefined;
 
 export interface SettingOptions {
+  /** Of all users. */
+  readonly groups?: readonly string[];
   readonly authServer?: ConfigValue;
   readonly identity?: ConfigValue;
   readonly more?: ConfigValue;
@@ -71,7 +73,7 @@ export class Setting {
     const hash = await hashed;
     let file: UserFile | undefined;
     // So long ago that nothing was given before.
-    for (const name of options.users ?? ['ada']) file = addUser(file, name, hash, 0);
+    for (const name of options.users ?? ['ada']) file = addUser(file, name, hash, 0, options.groups);
     if (file !== undefined) writeFileSync(join(folder, 'users.json'), writeUserFile(file));
     const backend = await modernBackend(script);
     const value = {

@@ -15,6 +15,7 @@ import type { Headers } from './client.ts';
 
 export interface KeyWish {
   readonly scopes?: readonly string[];
+  readonly groups?: readonly string[];
   readonly expiresAt?: number;
 }
 
@@ -25,9 +26,9 @@ export class KeyRing {
   #file: KeyFile | undefined;
 
   /** The text of a new key. */
-  make(name: string, { scopes = [], expiresAt }: KeyWish = {}): string {
+  make(name: string, { scopes = [], groups, expiresAt }: KeyWish = {}): string {
     // So long ago that a key may have expired since.
-    const added = addKey(this.#file, { name, scopes, expiresAt }, { bytes: randomBytes, now: () => 0 });
+    const added = addKey(this.#file, { name, scopes, groups, expiresAt }, { bytes: randomBytes, now: () => 0 });
     this.#write(added.file);
     return added.key;
   }

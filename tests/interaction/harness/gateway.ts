@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { type Assembled, type AssembleOptions, assemble } from '../../../src/app/assemble.ts';
 import { systemClock } from '../../../src/app/clock.ts';
 import { loadCounts } from '../../../src/app/load-counts.ts';
+import { PinLoader } from '../../../src/app/load-pins.ts';
 import { loadStore } from '../../../src/app/load-store.ts';
 import { loadTraces } from '../../../src/app/load-traces.ts';
 import { Observing } from '../../../src/app/observing.ts';
@@ -80,10 +81,21 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   const counters = new Counters();
   const traces = await loadTraces(config, { log, counters });
   const store = await loadStore(config, log);
+  const pins = new PinLoader();
+  await pins.prepare(config);
   const clock = ports.clock ?? systemClock;
   const counts = await loadCounts({ store, worker: undefined, clock, log });
   const observing = new Observing(config.log, { log, counters, clock, isMeasured: true });
-  const assembled = assemble(config, { log, counters, traces, store, counts, watchers: observing.watchers, ...ports });
+  const assembled = assemble(config, {
+    log,
+    counters,
+    traces,
+    store,
+    counts,
+    pins,
+    watchers: observing.watchers,
+    ...ports,
+  });
   let isOpen = false;
   const server = await startHttp({
     listen: config.listen,
@@ -104,6 +116,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     ...{ source, log, counters, clock },
     current: () => assembled.config,
     renew: (next) => assembled.renew(next),
+    prepare: (next) => pins.prepare(next),
   });
   let closing: Promise<void> | undefined;
   return {

@@ -184,6 +184,36 @@ export const gatewayAccess = {
     spec: 'gateway',
     behaviour: 'A policy can be explained and tested before it is in force.',
   }),
+  'gateway:pins:held': held({
+    spec: 'gateway',
+    behaviour:
+      'With `pins` in `hold` mode, what a backend offers in another form than it was pinned, or what was never pinned, is in no list, and calls of it are refused with `pinned_changed`. In `warn` mode it passes, and is reported.',
+  }),
+  'gateway:pins:classes': held({
+    spec: 'gateway',
+    behaviour:
+      'A change has classes: text, wider and narrower schema, riskier and safer hint, user interface, other metadata, cosmetic.',
+  }),
+  'gateway:pins:never-by-itself': held({
+    spec: 'gateway',
+    behaviour:
+      'Nothing is pinned but by `bascule pins approve`. A pin file that is missing, unreadable or corrupt holds everything.',
+  }),
+  'gateway:pins:commands': held({
+    spec: 'gateway',
+    behaviour:
+      '`bascule pins diff`, `verify` and `approve` compare and pin what backends offer, with exit codes for CI.',
+  }),
+  'gateway:policy:groups': held({
+    spec: 'gateway',
+    behaviour:
+      'Access keys and users of the bundled authorization server have groups, which rules match as they match groups of tokens.',
+  }),
+  'gateway:policy:rehearse': held({
+    spec: 'gateway',
+    behaviour:
+      'Recorded requests can be decided by another config: `bascule policy rehearse` reports whose requests would be denied or allowed, and by which rules. The recording has no secrets.',
+  }),
   'gateway:policy:audit': held({
     spec: 'gateway',
     behaviour: 'Every decision is recorded with the rules and the generation that made it.',
