@@ -81,7 +81,7 @@ describe('`config check` on this machine', verifies('gateway:config:surroundings
     expect(await check({ backends, audit: { to: dir } })).toEqual([expect.stringContaining(`${dir} is a directory`)]);
     expect(await check({ backends, audit: { to: file }, policy: { rules } })).toEqual([
       expect.stringContaining('there is no directory'),
-      expect.stringContaining('rule `staff` can never match: `who.groups` is about tokens'),
+      expect.stringContaining('rule `staff` can never match: `who.groups` is about keys and tokens'),
       expect.stringContaining('rule `ci` can never match: it is about keys'),
     ]);
   });
