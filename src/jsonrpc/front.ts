@@ -10,15 +10,16 @@ import type { Endpoint, SentRequest } from '../exchange/arrival.ts';
 import { rpcAsked } from '../exchange/asked.ts';
 import type { AuthContext } from '../identity/principal.ts';
 import { abandonAuthorization } from '../pipeline/authorize.ts';
+import { askEveryone } from '../pipeline/decide-outside.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { RPC } from '../policy/actions.ts';
-import { type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
+import { type Authorization, type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
 import { permitAnswer } from '../policy/permit.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
 import { type RpcCall, type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
 import { ObservedReply } from './observed-reply.ts';
-import type { RpcArrival, RpcGate, RpcObserver } from './ports.ts';
+import type { RpcArrival, RpcGate, RpcObserver, RpcService } from './ports.ts';
 import { type AuthorizedCall, RpcRelay } from './relay.ts';
 
 export type RpcFrontServices = Pick<
@@ -91,10 +92,10 @@ export class RpcFront implements RpcGate {
   }
 
   #pass(arrival: RpcArrival, given: readonly RpcMessage[]): void {
-    const { endpoint, sender, message, reply } = arrival;
-    const { backendInFlight, work, fault } = this.#shared;
+    const { endpoint, sender, reply } = arrival;
+    const { work } = this.#shared;
     const { principal, credentials, generation } = sender;
-    const { authenticator, authorizer, services } = generation;
+    const { authenticator, services } = generation;
     // A response helps running calls to finish, so it is still accepted.
     if (work.draining && given.some(({ kind }) => kind !== 'answer')) throw new Failure('shutting_down');
     for (const one of given) {
@@ -106,6 +107,21 @@ export class RpcFront implements RpcGate {
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
     const calls = authorizeAll(arrival, backend, given);
+    const relay = (allowed: readonly AuthorizedCall[]) => this.#relay(arrival, given, service, allowed);
+    if (!(calls instanceof Promise)) relay(calls);
+    else calls.then(relay).catch((error: unknown) => reply.refuse(this.#shared.fault(error), idsOf(given)));
+  }
+
+  #relay(
+    { endpoint, sender, message, reply }: RpcArrival,
+    given: readonly RpcMessage[],
+    service: RpcService,
+    calls: readonly AuthorizedCall[],
+  ): void {
+    const { backendInFlight, work, fault } = this.#shared;
+    const { principal, generation } = sender;
+    const { authorizer } = generation;
+    const [backend = ''] = endpoint.backends;
     // The permit of one call stands for all.
     const permit = calls[0]?.authorization.permit ?? permitAnswer(principal, authorizer.generation);
     const some = message.kind === 'batch' ? 'many' : 'one';
@@ -124,28 +140,48 @@ export class RpcFront implements RpcGate {
 
 /**
  * Authorizes and records every call before any of them is sent: all members of the body may go to the service, or none.
- * Throws the first denial. A client's responses have no method, and pass.
+ * Throws, or rejects with, the first denial. A client's responses have no method, and pass.
  */
-function authorizeAll(arrival: RpcArrival, backend: string, messages: readonly RpcMessage[]): AuthorizedCall[] {
+function authorizeAll(
+  arrival: RpcArrival,
+  backend: string,
+  messages: readonly RpcMessage[],
+): readonly AuthorizedCall[] | Promise<readonly AuthorizedCall[]> {
   const { authorizer } = arrival.sender.generation;
-  const calls: AuthorizedCall[] = [];
-  let denial: Denied | undefined;
+  const asked = messages.flatMap((message): (Decided | Promise<Decided>)[] =>
+    message.kind === 'answer'
+      ? []
+      : [decided(message.id, () => askEveryone(authorizer, requestOf(arrival, backend, message)))],
+  );
+  const isOutside = (one: Decided | Promise<Decided>) => one instanceof Promise;
+  return asked.some(isOutside) ? Promise.all(asked).then(allOf) : allOf(asked as Decided[]);
+}
+
+type Decided = AuthorizedCall | (Pick<AuthorizedCall, 'id'> & { readonly error: unknown });
+
+function decided(
+  id: string | undefined,
+  ask: () => Authorization | Promise<Authorization>,
+): Decided | Promise<Decided> {
   try {
-    for (const message of messages) {
-      if (message.kind === 'answer') continue;
-      try {
-        calls.push({ id: message.id, authorization: authorizer.ask(requestOf(arrival, backend, message)) });
-      } catch (error) {
-        if (!(error instanceof Denied)) throw error;
-        denial ??= error;
-      }
-    }
-    if (denial !== undefined) throw denial;
+    const authorization = ask();
+    if (!(authorization instanceof Promise)) return { id, authorization };
+    return authorization.then(
+      (granted) => ({ id, authorization: granted }),
+      (error: unknown) => ({ id, error }),
+    );
   } catch (error) {
-    for (const { authorization } of calls) abandonAuthorization(authorization);
-    throw error;
+    return { id, error };
   }
-  return calls;
+}
+
+/** Throws the first failure that is no denial, or else the first denial. What was allowed is abandoned then. */
+function allOf(decisions: readonly Decided[]): readonly AuthorizedCall[] {
+  const calls = decisions.flatMap((one) => ('authorization' in one ? [one] : []));
+  const errors = decisions.flatMap((one) => ('error' in one ? [one.error] : []));
+  if (errors.length === 0) return calls;
+  for (const { authorization } of calls) abandonAuthorization(authorization);
+  throw errors.find((error) => !(error instanceof Denied)) ?? errors[0];
 }
 
 function requestOf({ endpoint, sender }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {

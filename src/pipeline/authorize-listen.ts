@@ -18,6 +18,7 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { filterIn, filterOf, listKinds } from '../wire/subscription-filter.ts';
 import { asAuthorizationRequest, onlyBackend } from './authorize.ts';
 import type { RequestContext } from './context.ts';
+import { askEveryone } from './decide-outside.ts';
 import { readerOf } from './resolve.ts';
 import type { StageServices } from './services.ts';
 
@@ -53,11 +54,10 @@ class ListenAuthorizations {
     return this.#grants[0];
   }
 
-  ask(row: MethodRow, backend: string, thing?: Thing): boolean {
+  async ask(row: MethodRow, backend: string, thing?: Thing): Promise<boolean> {
     try {
-      this.#grants.push(
-        this.#context.authorizer.ask(asAuthorizationRequest(this.#context, row, backend, thing), this.#parts),
-      );
+      const request = asAuthorizationRequest(this.#context, row, backend, thing);
+      this.#grants.push(await askEveryone(this.#context.authorizer, request, this.#parts));
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -99,13 +99,13 @@ async function decideParts(
   };
   const left: Record<string, unknown> = { ...filterOf(filter) };
   for (const { flag, lists } of listKinds) {
-    if (filter[flag] && !grants.ask(methodRow(lists[0]) as MethodRow, backend)) delete left[flag];
+    if (filter[flag] && !(await grants.ask(methodRow(lists[0]) as MethodRow, backend))) delete left[flag];
   }
   const uris: string[] = [];
   for (const uri of filter.resourceSubscriptions) if (await isUri(uri)) uris.push(uri);
   // The filter is empty, or names only resources that no backend has. Whether the client may listen at all is still
   // decided, and recorded.
-  if (grants.first === undefined && grants.denial === undefined) grants.ask(row, backend);
+  if (grants.first === undefined && grants.denial === undefined) await grants.ask(row, backend);
   const { denial, first } = grants;
   if (denial !== undefined && (first === undefined || isForAll(denial))) throw denial;
   if (first === undefined) throw new Failure('internal_error', { cause: new Error('neither allowed nor denied') });
@@ -120,7 +120,7 @@ async function decideParts(
 
 /** True for denials that do not depend on what the part names: every other part would be denied as well. */
 function isForAll({ reason }: Denied): boolean {
-  return reason === 'rate_limited' || reason === 'audit_unavailable';
+  return reason === 'rate_limited' || reason === 'audit_unavailable' || reason === 'decision_unavailable';
 }
 
 async function located(nameResolver: NameResolver, { endpoint }: RequestContext, uri: string, reader: Reader) {

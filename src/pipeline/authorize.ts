@@ -20,6 +20,7 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { isObject, textMember, valueAt } from '../wire/values.ts';
 import type { RequestContext } from './context.ts';
+import { askEveryone } from './decide-outside.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
@@ -31,7 +32,7 @@ interface InGeneration {
 
 /**
  * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where lists have to be read
- * first.
+ * first, or where decision points are asked.
  */
 export function authorize(services: StageServices, context: RequestContext): void | Promise<void> {
   const { authorizer, endpoint, listen, target } = context;
@@ -113,9 +114,9 @@ function ask(
   const { row, resolved } = context;
   const { backend } = resolved;
   const asked = asAuthorizationRequest(context, row, backend, thing, endpoint);
-  if (thing === undefined || !authorizer.readsAnnotations(backend, row)) return authorizer.ask(asked);
+  if (thing === undefined || !authorizer.readsAnnotations(backend, row)) return askEveryone(authorizer, asked);
   return annotationsOf(services.shared.lists, backend, own, readerOf(services, context)).then((annotations) =>
-    authorizer.ask({ ...asked, annotations: () => annotations }),
+    askEveryone(authorizer, { ...asked, annotations: () => annotations }),
   );
 }
 

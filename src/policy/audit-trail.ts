@@ -9,6 +9,7 @@ import {
   type AuditedSender,
   type AuditRecord,
   auditedPrincipal,
+  type RecordedDecision,
   type RecordedParts,
   unknownPrincipal,
 } from '../observe/audit.ts';
@@ -153,6 +154,7 @@ export class AuditTrail implements DecisionTrail {
       rules: ruling.rules,
       wouldDeny: ruling.wouldDeny,
       wouldAllow: ruling.wouldAllow,
+      decisions: ruling.decisions,
       generation: ruling.generation,
       principal: this.#principal(request.principal),
       revision: request.revision,
@@ -197,7 +199,7 @@ export class OpenRecord implements Started {
   readonly time: number;
   readonly #records: AuditTrail;
   readonly #request: AuthorizationRequest;
-  readonly #ruling: Ruling;
+  #ruling: Ruling;
 
   constructor(records: AuditTrail, request: AuthorizationRequest, ruling: Ruling, began: number, time: number) {
     this.#records = records;
@@ -205,6 +207,11 @@ export class OpenRecord implements Started {
     this.#ruling = ruling;
     this.began = began;
     this.time = time;
+  }
+
+  /** Adds what decision points answered since the request was allowed. */
+  decided(decisions: readonly RecordedDecision[]): void {
+    this.#ruling = { ...this.#ruling, decisions: [...(this.#ruling.decisions ?? []), ...decisions] };
   }
 
   /** Must be called once. */

@@ -20,13 +20,14 @@ import {
   WatchedAuthorization,
 } from './authorization-request.ts';
 import { mint } from './mint.ts';
+import { type DecisionPoints, outsideFailure } from './outside.ts';
 import type { Permit } from './permit.ts';
 import { decide, type Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { PolicyQuestion, Thing } from './question.ts';
-import { RateExceeded, type Rates } from './rates.ts';
-import { Denied, denied, limited } from './refusals.ts';
-import { Denial, type Ruling } from './ruling.ts';
+import { type Admission, RateExceeded, type Rates } from './rates.ts';
+import { Denied, denied, deniedOutside, limited } from './refusals.ts';
+import { Denial, type Ruling, withDecisions } from './ruling.ts';
 import type { UnmatchedNames } from './unmatched-names.ts';
 
 export interface AuthorizerParts {
@@ -34,6 +35,8 @@ export interface AuthorizerParts {
   readonly policy: Policy | undefined;
   /** Absent: no rate limits. */
   readonly rates: Rates | undefined;
+  /** Absent: no service outside is asked. */
+  readonly decisions?: DecisionPoints | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
   readonly generation: number;
@@ -43,6 +46,14 @@ export interface AuthorizerParts {
   readonly unmatched?: UnmatchedNames | undefined;
   /** Is told of denials, for the log and the metrics. */
   readonly onDenied?: ((request: AuthorizationRequest, failure: Failure, rules: readonly string[]) => void) | undefined;
+}
+
+/** A request that the rules and the rates have allowed. */
+interface Admitted {
+  readonly request: AuthorizationRequest;
+  readonly permit: Permit;
+  readonly ruling: Ruling;
+  readonly admission: Admission | undefined;
 }
 
 /** The principal to whom something is shown, and the endpoint. */
@@ -57,11 +68,14 @@ export class Authorizer {
   readonly generation: number;
   /** True when there is no policy, rate limit or audit: callers can skip building the request. */
   readonly isOpen: boolean;
+  /** Absent where no service outside the gateway is asked. */
+  readonly decisions: DecisionPoints | undefined;
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
     this.generation = parts.generation;
     this.isOpen = parts.policy === undefined && parts.rates === undefined && parts.records === undefined;
+    this.decisions = parts.decisions;
   }
 
   /**
@@ -81,8 +95,28 @@ export class Authorizer {
    * part.
    */
   ask(request: AuthorizationRequest, records: DecisionTrail | undefined = this.#parts.records): Authorization {
+    if (this.isFree(request.endpoint)) return this.free(request);
+    return this.#granted(this.#admit(request, records), records);
+  }
+
+  /** The same for a request that decision points are asked about, once the rules and the rates have allowed it. */
+  async askOutside(
+    request: AuthorizationRequest,
+    points: DecisionPoints,
+    records: DecisionTrail | undefined = this.#parts.records,
+  ): Promise<Authorization> {
+    const admitted = this.#admit(request, records);
+    const { denial, wouldDeny, decisions } = await points.decide(request);
+    const ruling = withDecisions(admitted.ruling, wouldDeny, decisions);
+    if (denial === undefined) return this.#granted({ ...admitted, ruling }, records);
+    admitted.admission?.release();
+    const failure = outsideFailure(denial);
+    this.#refused(records, request, { ...ruling, rules: [] }, failure);
+    throw deniedOutside(failure, request);
+  }
+
+  #admit(request: AuthorizationRequest, records: DecisionTrail | undefined): Admitted {
     const { thing, endpoint } = request;
-    if (this.isFree(endpoint)) return this.free(request);
     const { policy, rates } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
@@ -98,13 +132,17 @@ export class Authorizer {
     const ruling = verdict.ruling ?? this.#unruled();
     const admission = rates?.admit(question);
     if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
+    return { request, permit: verdict, ruling, admission };
+  }
+
+  #granted({ request, permit, ruling, admission }: Admitted, records: DecisionTrail | undefined): Authorization {
     if (records?.reserve() === false) {
       admission?.release();
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
     const record = records?.allowed(request, ruling);
-    if (admission === undefined && record === undefined) return { permit: verdict, authorizer: this };
-    return new WatchedAuthorization(verdict, this, admission, record);
+    if (admission === undefined && record === undefined) return { permit, authorizer: this };
+    return new WatchedAuthorization(permit, this, admission, record);
   }
 
   /** For a request that is decided part by part and recorded once. */
