@@ -23,15 +23,29 @@ export interface CedarRemark {
   readonly text: string;
 }
 
-/** What is wrong with policies that can be read: they never apply, or fail when they do. */
-export function reviewCedar(settings: CedarSettings, cedar: CedarModule): readonly CedarRemark[] {
+/**
+ * What is wrong with policies that can be read: they never apply, or fail when they do. `hasIssuers`: tokens of several
+ * issuers are trusted.
+ */
+export function reviewCedar(settings: CedarSettings, cedar: CedarModule, hasIssuers: boolean): readonly CedarRemark[] {
+  return [...invalid(settings, cedar), ...(hasIssuers ? ambiguous(settings) : [])];
+}
+
+/** A subject is a name at its issuer: the same subject of another issuer is another person. */
+function ambiguous({ policies }: CedarSettings): readonly CedarRemark[] {
+  const named = policies.filter((policy) => policy.text.includes('Client::') && !policy.text.includes('claim_iss'));
+  const remark = 'names a client, and several issuers are trusted: compare `principal.claim_iss` too';
+  return named.map(({ id }) => ({ policy: id, text: remark }));
+}
+
+function invalid(settings: CedarSettings, cedar: CedarModule): readonly CedarRemark[] {
   const staticPolicies = Object.fromEntries(settings.policies.map(({ id, text: policy }) => [id, policy]));
   const answer = cedar.validate({ schema: schemaFor(settings, cedar), policies: { staticPolicies } });
   if (answer.type === 'failure')
     return answer.errors.map(({ message }) => ({ policy: 'all policies', text: `cannot be checked: ${message}` }));
   return [...answer.validationErrors, ...answer.validationWarnings].map(({ policyId, error }) => ({
     policy: policyId,
-    text: error.help === null ? error.message : `${error.message} (${error.help})`,
+    text: [error.message.replace(/^for policy `[^`]*`, /, ''), error.help].filter(Boolean).join('; '),
   }));
 }
 
