@@ -12,8 +12,8 @@ const mocking = ['tests/interaction/authserver/flood.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
-/** Need a Redis server: `npm run test:redis`. */
-const servers = ['tests/redis/**'];
+/** Need a server of other people: `npm run test:redis`, `npm run test:opa`. */
+const servers = ['tests/{redis,opa}/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({

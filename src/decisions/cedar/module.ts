@@ -3,6 +3,7 @@
  * are read synchronously; that is what `require` can do.
  */
 import { createRequire } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
 import type * as Cedar from '@cedar-policy/cedar-wasm/nodejs';
 
 export type CedarModule = typeof Cedar;
@@ -14,6 +15,11 @@ let loaded: CedarModule | undefined;
 
 export function loadCedar(): CedarModule {
   const place = typeof BUNDLED_CEDAR === 'string' ? BUNDLED_CEDAR : '@cedar-policy/cedar-wasm/nodejs';
-  loaded ??= createRequire(import.meta.url)(place) as CedarModule;
+  if (loaded === undefined) {
+    // V8 of Node 20 ends the process ("unreachable code", in its deoptimizer) some thousand evaluations after it has
+    // inlined Cedar's calls between JavaScript and WebAssembly.
+    setFlagsFromString('--no-turbo-inline-js-wasm-calls');
+    loaded = createRequire(import.meta.url)(place) as CedarModule;
+  }
   return loaded;
 }

@@ -48,11 +48,11 @@ it.each(['merged', 'single'] as const)(
     const chiefs = 'permit(principal in THVGroup::"chiefs", action, resource);';
     const staff = 'permit(principal, action, resource) when { resource.name like "*read_file" };';
     const cedar = { policies: [cedarFile(`${chiefs}\n${staff}`)] };
-    const identity = { issuers: [{ url: issuer.url }], audiences: ['house'] };
+    const identity = { issuers: [{ issuer: issuer.url }], audiences: ['https://house.example'] };
     const house = await openHouse({ more: { policy: { cedar }, identity } });
     const see = async (claims: object) => {
       const request = modern(list);
-      const headers = { ...request.headers, ...bearer(await issuer.token('house', { ...claims })) };
+      const headers = { ...request.headers, ...bearer(await issuer.token('https://house.example', { ...claims })) };
       return namesOf((await send(`${house.gateway.origin}${paths[where]}`, { ...request, headers })).json());
     };
     const prefixes = where === 'merged' ? ['a__', 'b__'] : [''];

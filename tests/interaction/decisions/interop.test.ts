@@ -97,7 +97,7 @@ describe('the todo scenario of AuthZEN', () => {
     async () => {
       const issuer = await tokenIssuer();
       const point = await decisionPoint(todo);
-      const identity = { issuers: [{ url: issuer.url }], audiences: ['house'] };
+      const identity = { issuers: [{ issuer: issuer.url }], audiences: ['https://house.example'] };
       const decisions = [pointConfig('authzen', point, { arguments: true })];
       const house = await openHouse({ more: { policy: { decisions }, identity } });
       const url = `${house.gateway.origin}${paths.single}`;
@@ -105,7 +105,7 @@ describe('the todo scenario of AuthZEN', () => {
         (
           await send(url, {
             ...request,
-            headers: { ...request.headers, ...bearer(await issuer.token('house', { sub: user })) },
+            headers: { ...request.headers, ...bearer(await issuer.token('https://house.example', { sub: user })) },
           })
         ).json();
       for (const { user, tool, owner } of cases) {
@@ -124,7 +124,7 @@ describe('the todo scenario of AuthZEN', () => {
   it('a list has what a user may do to nobody’s todos', verifies('gateway:policy:decision-lists'), async () => {
     const issuer = await tokenIssuer();
     const point = await decisionPoint(todo);
-    const identity = { issuers: [{ url: issuer.url }], audiences: ['house'] };
+    const identity = { issuers: [{ issuer: issuer.url }], audiences: ['https://house.example'] };
     const tools = todoTools.map((name) => ({ name, inputSchema: { type: 'object' } }));
     const house = await openHouse({
       script: {
@@ -134,7 +134,7 @@ describe('the todo scenario of AuthZEN', () => {
     });
     const see = async (sub: string) => {
       const request = modern({ method: 'tools/list' });
-      const headers = { ...request.headers, ...bearer(await issuer.token('house', { sub })) };
+      const headers = { ...request.headers, ...bearer(await issuer.token('https://house.example', { sub })) };
       const { result } = (await send(`${house.gateway.origin}${paths.single}`, { ...request, headers })).json();
       return result.tools.map(({ name }: { name: string }) => name);
     };
