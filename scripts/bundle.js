@@ -39,8 +39,8 @@ function prepare(outdir) {
 }
 
 /**
- * One of the three builds in the package, as it is: its WebAssembly has to stand beside it. src/decisions/cedar/module.ts
- * loads it.
+ * One of the three builds in the package, as it is: its WebAssembly has to stand beside it. Loaded by
+ * src/decisions/cedar/module.ts.
  */
 function copyCedar(folder) {
   const from = dirname(createRequire(import.meta.url).resolve('@cedar-policy/cedar-wasm/nodejs'));

@@ -48,7 +48,7 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
   if (draft === undefined) return undefined;
   const hasOthers = points !== undefined || files !== undefined;
   if (draft.rules === undefined && !hasOthers)
-    document.report(here, {
+    document.reportKey(here, {
       message: '`rules` is missing',
       expected: 'a list of rules; an empty one denies everything',
     });

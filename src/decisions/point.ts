@@ -6,7 +6,7 @@ import type { DecisionProtocol, ProtocolAnswer } from './protocol.ts';
 import type { DecisionPointSettings } from './settings.ts';
 import { QuestionSlots } from './slots.ts';
 
-export type Asked<D> = { readonly ms: number } & (ProtocolAnswer<D> | { readonly fault: DecisionFault });
+export type AskedPoint<D> = { readonly ms: number } & (ProtocolAnswer<D> | { readonly fault: DecisionFault });
 
 type Send<D> = (protocol: DecisionProtocol, signal: AbortSignal) => Promise<ProtocolAnswer<D>>;
 
@@ -28,7 +28,7 @@ export class DecisionPoint {
   }
 
   /** Never rejects. `holder` is the key of the principal. */
-  async ask<D>(holder: string, send: Send<D>): Promise<Asked<D>> {
+  async ask<D>(holder: string, send: Send<D>): Promise<AskedPoint<D>> {
     const began = this.#clock.now();
     const passed = () => Math.round((this.#clock.now() - began) * 1_000) / 1_000;
     if (!this.#breaker.begin()) return { fault: new DecisionFault('circuit_open'), ms: 0 };

@@ -5,7 +5,7 @@ import type { Viewer } from '../policy/authorizer.ts';
 import type { DecisionPoints, OutsideDenial, OutsideRuling, OutsideShown } from '../policy/outside.ts';
 import type { Thing } from '../policy/question.ts';
 import type { DecisionFault } from './fault.ts';
-import type { Asked, DecisionPoint } from './point.ts';
+import type { AskedPoint, DecisionPoint } from './point.ts';
 
 /** Entries in one question about a list. Longer lists are asked about in parts, one after the other. */
 const ENTRIES = 1_000;
@@ -79,7 +79,7 @@ export class ConfiguredPoints implements DecisionPoints {
     return { shown: names.map((name) => kept.has(name)), wouldDeny: [], decisions };
   }
 
-  #recorded({ settings }: DecisionPoint, asked: Asked<unknown>): RecordedDecision {
+  #recorded({ settings }: DecisionPoint, asked: AskedPoint<unknown>): RecordedDecision {
     const { ms } = asked;
     if ('fault' in asked) {
       this.#onFault(settings.name, asked.fault);
@@ -99,12 +99,12 @@ function isFiltering({ settings, filtersLists }: DecisionPoint): boolean {
 }
 
 /** Anything but `allow` denies. */
-function denialOf(point: DecisionPoint, asked: Asked<string>): OutsideDenial | undefined {
+function denialOf(point: DecisionPoint, asked: AskedPoint<string>): OutsideDenial | undefined {
   if ('fault' in asked) return faultDenial(point, asked);
   return asked.decision === 'allow' ? undefined : { point: point.settings.name };
 }
 
-function faultDenial({ settings }: DecisionPoint, asked: Asked<unknown>): OutsideDenial | undefined {
+function faultDenial({ settings }: DecisionPoint, asked: AskedPoint<unknown>): OutsideDenial | undefined {
   if (!('fault' in asked)) return undefined;
   const isDenied = settings.onFailure === 'deny' || asked.fault.isOfClient;
   return isDenied ? { point: settings.name, fault: asked.fault.kind } : undefined;

@@ -8,7 +8,7 @@ import { DecisionFault } from './fault.ts';
 const WAITING_PER_HOLDER = 64;
 const WAITING = 1_024;
 
-interface Holder {
+interface SlotHolder {
   running: number;
   readonly waiting: (() => void)[];
 }
@@ -17,7 +17,7 @@ export class QuestionSlots {
   readonly #most: number;
   readonly #share: number;
   /** In the order of their turns. A holder without questions is removed. */
-  readonly #holders = new Map<string, Holder>();
+  readonly #holders = new Map<string, SlotHolder>();
   #running = 0;
   #waiting = 0;
 
@@ -26,7 +26,7 @@ export class QuestionSlots {
     this.#share = Math.max(1, Math.floor(most / 4));
   }
 
-  /** Resolves with the function that releases the slot, to be called once. Rejects where the signal is aborted first. */
+  /** Resolves with the function that releases the slot, to be called once. Rejects when the signal is aborted. */
   async enter(key: string, signal: AbortSignal): Promise<() => void> {
     const holder = this.#holders.get(key) ?? { running: 0, waiting: [] };
     this.#holders.set(key, holder);
@@ -35,17 +35,17 @@ export class QuestionSlots {
     return () => this.#release(key, holder);
   }
 
-  #hasRoom({ running }: Holder): boolean {
+  #hasRoom({ running }: SlotHolder): boolean {
     return this.#running < this.#most && running < this.#share;
   }
 
-  #take(holder: Holder): void {
+  #take(holder: SlotHolder): void {
     holder.running += 1;
     this.#running += 1;
   }
 
   /** The slot is taken on behalf of the waiting question before it is woken. */
-  #wait(holder: Holder, signal: AbortSignal): Promise<void> {
+  #wait(holder: SlotHolder, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= WAITING || holder.waiting.length >= WAITING_PER_HOLDER)
       return Promise.reject(new DecisionFault('too_many_questions'));
     return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export class QuestionSlots {
     });
   }
 
-  #release(key: string, holder: Holder): void {
+  #release(key: string, holder: SlotHolder): void {
     holder.running -= 1;
     this.#running -= 1;
     if (holder.running === 0 && holder.waiting.length === 0) this.#holders.delete(key);

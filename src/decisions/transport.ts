@@ -10,7 +10,7 @@ export const QUESTION_BYTES = 1024 * 1024;
 export const ANSWER_BYTES = 1024 * 1024;
 const ANSWER_DEPTH = 32;
 
-export interface Question {
+export interface PostedQuestion {
   readonly url: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface Answer {
   json(): Record<string, unknown>;
 }
 
-export async function post(fetch: OutwardFetch, { url, body, headers, signal }: Question): Promise<Answer> {
+export async function post(fetch: OutwardFetch, { url, body, headers, signal }: PostedQuestion): Promise<Answer> {
   if (Buffer.byteLength(body) > QUESTION_BYTES) throw new DecisionFault('question_too_large');
   const response = await fetch(url, {
     method: 'POST',

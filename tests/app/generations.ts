@@ -26,7 +26,8 @@ export class Workshop implements GenerationParts {
     before ?? { settings: { identity, isAuthServer: false, backends: {} }, consenting: undefined };
   readonly onRefused = () => undefined;
   makeAuthorizer: GenerationParts['makeAuthorizer'] = () => ({
-    ...{ authorizer: {} as Authorizer, rates: undefined, unmatchedNames: undefined, decisions: undefined, audit: undefined },
+    ...{ authorizer: {} as Authorizer, rates: undefined, unmatchedNames: undefined, audit: undefined },
+    decisions: undefined,
   });
 
   /** By backend. */

@@ -1,5 +1,6 @@
 /**
- * `npm run test:opa`: Open Policy Agent itself decides, by the Rego of docs/policy-decisions.md. Arguments go to vitest.
+ * `npm run test:opa`: Open Policy Agent itself decides, by the Rego of docs/policy-decisions.md. Arguments go to
+ * vitest.
  *
  * Needs Go, which builds OPA once, from its registry, into node_modules/.cache.
  */

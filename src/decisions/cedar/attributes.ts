@@ -31,10 +31,10 @@ export function attributesIn(conditions: readonly unknown[]): Attributes {
   return found;
 }
 
-type Found = ReadonlyMap<Variable, Map<string, CedarType>>;
+type FoundAttributes = ReadonlyMap<Variable, Map<string, CedarType>>;
 
 /** `type`: what the place of the expression implies. */
-function visit(node: unknown, type: CedarType, found: Found): void {
+function visit(node: unknown, type: CedarType, found: FoundAttributes): void {
   if (Array.isArray(node)) for (const item of node) visit(item, type, found);
   if (!isObject(node)) return;
   for (const [operator, operands] of Object.entries(node)) {
@@ -44,7 +44,7 @@ function visit(node: unknown, type: CedarType, found: Found): void {
   }
 }
 
-function visitPair(operator: string, { left, right }: Record<string, unknown>, found: Found): void {
+function visitPair(operator: string, { left, right }: Record<string, unknown>, found: FoundAttributes): void {
   const [ofLeft, ofRight] = typesOf(operator, left, right);
   visit(left, ofLeft, found);
   visit(right, ofRight, found);
@@ -59,7 +59,7 @@ function typesOf(operator: string, left: unknown, right: unknown): readonly [Ced
   return [text, text];
 }
 
-function noteAccess(operands: unknown, type: CedarType, found: Found): void {
+function noteAccess(operands: unknown, type: CedarType, found: FoundAttributes): void {
   if (!isObject(operands) || typeof operands.attr !== 'string') return;
   const { left, attr } = operands;
   const attributes = isObject(left) && typeof left.Var === 'string' ? found.get(left.Var as Variable) : undefined;

@@ -9,21 +9,21 @@ import { isObject } from '../../wire/values.ts';
 import type { CedarEntity, CedarSettings, CedarUid } from './settings.ts';
 import { cedarValue, isWellFormed, record } from './values.ts';
 
-interface Target {
+interface CedarTarget {
   readonly type: 'Tool' | 'Prompt' | 'Resource';
   readonly action: string;
   readonly operation: string;
 }
 
 /** A template is read as the resource that is named like it: no more exact answer exists before it is filled in. */
-const targets: Readonly<Partial<Record<ThingKind, Target>>> = {
+const targets: Readonly<Partial<Record<ThingKind, CedarTarget>>> = {
   tool: { type: 'Tool', action: 'call_tool', operation: 'call' },
   prompt: { type: 'Prompt', action: 'get_prompt', operation: 'get' },
   resource: { type: 'Resource', action: 'read_resource', operation: 'read' },
   template: { type: 'Resource', action: 'read_resource', operation: 'read' },
 };
 
-export function targetOf(kind: ThingKind | undefined): Target | undefined {
+export function targetOf(kind: ThingKind | undefined): CedarTarget | undefined {
   return kind === undefined ? undefined : targets[kind];
 }
 
@@ -122,7 +122,7 @@ export function hintAttributes(annotations: unknown): Record<string, unknown> {
 }
 
 export function resourceEntity(
-  target: Target,
+  target: CedarTarget,
   name: string,
   backend: string,
   attributes: Readonly<Record<string, unknown>>,

@@ -16,8 +16,8 @@ let loaded: CedarModule | undefined;
 export function loadCedar(): CedarModule {
   const place = typeof BUNDLED_CEDAR === 'string' ? BUNDLED_CEDAR : '@cedar-policy/cedar-wasm/nodejs';
   if (loaded === undefined) {
-    // V8 of Node 20 ends the process ("unreachable code", in its deoptimizer) some thousand evaluations after it has
-    // inlined Cedar's calls between JavaScript and WebAssembly.
+    // V8 of Node 20 was seen to end the process ("unreachable code", in its deoptimizer) in code into which it had
+    // inlined calls of Cedar's WebAssembly. Evaluations cost the same without it.
     setFlagsFromString('--no-turbo-inline-js-wasm-calls');
     loaded = createRequire(import.meta.url)(place) as CedarModule;
   }

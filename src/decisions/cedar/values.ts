@@ -8,7 +8,7 @@ const DECIMAL_MOST = 922_337_203_685_477;
 /** Members with these names are not data to Cedar: they would make an entity or call a function. */
 const ESCAPES: ReadonlySet<string> = new Set(['__entity', '__extn', '__expr']);
 
-/** Half of a surrogate pair becomes another character on the way to Cedar: the text judged would not be the text sent. */
+/** Half of a surrogate pair becomes another character on the way to Cedar: it would judge another text. */
 export function isWellFormed(text: string): boolean {
   return !/\p{Cs}/u.test(text);
 }

@@ -15,7 +15,7 @@ import { asked, decisionPoint, openDecided, pointConfig } from './setup.ts';
 const SECRET = 'the-secret-of-the-receiver';
 const FRESH_S = 300;
 
-/** A receiver as ToolHive's contract asks for it: signature over time and body, five minutes, uid and version echoed. */
+/** A receiver by ToolHive's contract: signature over time and body, five minutes, uid and version echoed. */
 const receiver: Serve = ({ headers, text, response }) => {
   const timestamp = String(headers['x-toolhive-timestamp']);
   const expected = `sha256=${createHmac('sha256', SECRET).update(`${timestamp}.${text}`).digest('hex')}`;
