@@ -131,7 +131,8 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       if (message !== outcome.message) named = { ...outcome, message };
     }
     const filtered = filterOutcome(this.#calls.shared, this.#context, named);
-    if (filtersEntries(this.#context)) void this.#settleShown(filtered);
+    // Most calls are no lists: nothing more is entered for them.
+    if (this.#context.row.list !== undefined && filtersEntries(this.#context)) void this.#settleShown(filtered);
     else this.#sink?.settle(filtered);
   }
 
