@@ -3,7 +3,7 @@ const pure = '^src/(wire|policy|pins|catalog|exchange|bridge|session|subscriptio
 
 /** Everything but `lmdb` is bundled. */
 const chosen =
-  'node_modules/(@marcbachmann/cel-js|@opentelemetry/[a-z-]+|@types/node|@types/oidc-provider|commander|htm|ioredis|jose|lmdb|oauth4webapi|oidc-provider|preact|smol-toml|undici|yaml|zod)/';
+  'node_modules/(@cedar-policy/cedar-wasm|@marcbachmann/cel-js|@opentelemetry/[a-z-]+|@types/node|@types/oidc-provider|commander|htm|ioredis|jose|lmdb|oauth4webapi|oidc-provider|preact|smol-toml|undici|yaml|zod)/';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -107,6 +107,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/store/redis/redis-client\\.ts$' },
       to: { path: 'node_modules/ioredis/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'one-file-loads-cedar',
+      comment: 'Nothing of it is loaded unless `policy.cedar` is configured.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/decisions/cedar/module\\.ts$' },
+      to: { path: 'node_modules/@cedar-policy/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-demo-is-a-program-of-its-own',

@@ -12,8 +12,8 @@ const mocking = ['tests/interaction/authserver/flood.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
-/** Need a Redis server, or Python and Go: `npm run test:redis`, `npm run test:restart`. */
-const servers = ['tests/redis/**', 'tests/interop/**'];
+/** Need a server of other people, or Python and Go: `npm run test:redis`, `test:opa`, `test:restart`. */
+const servers = ['tests/{redis,opa,interop}/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({

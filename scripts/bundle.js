@@ -1,7 +1,8 @@
 // Bundles the command line and the demo server, as CommonJS: one file each loads in half the time of the module tree,
 // and V8 keeps no code of ES modules (docs/decisions/0017-start-up.md).
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { build, context } from 'esbuild';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -34,6 +35,17 @@ function prepare(outdir) {
   rmSync(outdir, { recursive: true, force: true });
   mkdirSync(outdir, { recursive: true });
   writeFileSync(join(outdir, 'package.json'), '{ "type": "commonjs" }\n');
+  copyCedar(join(outdir, 'cedar'));
+}
+
+/**
+ * One of the three builds in the package, as it is: its WebAssembly has to stand beside it. Loaded by
+ * src/decisions/cedar/module.ts.
+ */
+function copyCedar(folder) {
+  const from = dirname(createRequire(import.meta.url).resolve('@cedar-policy/cedar-wasm/nodejs'));
+  mkdirSync(folder);
+  for (const name of ['cedar_wasm.js', 'cedar_wasm_bg.wasm']) copyFileSync(join(from, name), join(folder, name));
 }
 
 /** The console's pages, for browsers: src/console/assets.ts serves them. */
@@ -84,7 +96,7 @@ function optionsFor(outdir, plugins) {
       // A function, which src/cli/launch.ts compiles and calls.
       banner: { js: '(function (require, programUrl) {' },
       footer: { js: '})' },
-      define: { 'import.meta.url': 'programUrl' },
+      define: { 'import.meta.url': 'programUrl', BUNDLED_CEDAR: '"./cedar/cedar_wasm.js"' },
       plugins: [...plugins, filesApart, withoutHttp2, loadedAtFirstUse, inAscii(join(outdir, 'bascule.js'))],
     },
     {

@@ -1,7 +1,11 @@
 /** Makes the authorizer that a config describes: policy, rates and the audit trail. */
 
+import { randomUUID } from 'node:crypto';
 import { createNames } from '../catalog/names.ts';
 import type { Config } from '../config/config.ts';
+import { CedarJudge } from '../decisions/cedar/judge.ts';
+import { loadCedar } from '../decisions/cedar/module.ts';
+import { openDecisionPoints } from '../decisions/open.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import type { Audit, AuditTarget } from '../observe/audit.ts';
@@ -17,8 +21,10 @@ import type { PinGuard } from '../pins/ports.ts';
 import { AuditTrail } from '../policy/audit-trail.ts';
 import { Authorizer } from '../policy/authorizer.ts';
 import type { World } from '../policy/match.ts';
+import type { DecisionPoints } from '../policy/outside.ts';
 import { Policy } from '../policy/policy.ts';
 import { Rates } from '../policy/rates.ts';
+import type { PolicySettings } from '../policy/rules.ts';
 import { UnmatchedNames } from '../policy/unmatched-names.ts';
 import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
@@ -67,6 +73,7 @@ export interface MadeAuthorizer {
   readonly authorizer: Authorizer;
   readonly rates: Rates | undefined;
   readonly unmatchedNames: UnmatchedNames | undefined;
+  readonly decisions: MadeDecisions | undefined;
   readonly audit: AuditPlace | undefined;
   readonly pins: PinGuard | undefined;
   /** Where facts of requests are recorded for rehearsals. */
@@ -99,10 +106,13 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
   const unmatchedNames = policy && new UnmatchedNames(policy, config.endpoints, options.warn);
   const pins = before !== undefined && isSame(before.pinned, config.pins) ? before.pins : options.pins.make(config);
   const recording = recordingFor(config, options, before?.recording);
+  const cedar = policy?.cedar && new CedarJudge(policy.cedar, loadCedar());
+  const decisions = policy && pointsFor(policy, options, before);
   const authorizer = new Authorizer({
     pins,
     recording: recording && recorderTo(recording.file, config, options.timeOfDay),
-    policy: policy && new Policy(policy, world, generation),
+    policy: policy && new Policy(policy, world, generation, cedar),
+    decisions: decisions?.points,
     rates,
     records: hasTrail
       ? new AuditTrail({
@@ -128,9 +138,36 @@ export function makeAuthorizer(config: Config, options: AuthorizerOptions, befor
     },
   });
   return {
-    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins, recording },
+    ...{ authorizer, rates, unmatchedNames, pins, pinned: config.pins, recording, decisions },
     audit: placeFor(config, options, before?.audit),
   };
+}
+
+/** The decision points of one generation, and what they were made of. */
+export interface MadeDecisions {
+  readonly points: DecisionPoints;
+  readonly made: Pick<PolicySettings, 'mode' | 'decisions' | 'groupsClaim'>;
+}
+
+/** Decision points that are the same stay: with their connections, and with what is known of their failures. */
+function pointsFor(
+  { mode, decisions, groupsClaim }: PolicySettings,
+  { clock, timeOfDay, log }: AuthorizerOptions,
+  before: Pick<MadeAuthorizer, 'decisions'> | undefined,
+): MadeDecisions | undefined {
+  const made = { mode, decisions, groupsClaim };
+  if (isSame(before?.decisions?.made, made)) return before?.decisions;
+  const coalesced = new CoalescedLog({ log, after: (ms, action) => clock.after(ms, action) });
+  const points = openDecisionPoints(made, {
+    clock,
+    timeOfDay,
+    newId: randomUUID,
+    onFault: (point, fault) => {
+      const text = 'a decision point could not decide';
+      coalesced.tell('warn', `${point} ${fault.kind}`, { decisionPoint: point, fault: fault.kind }, text);
+    },
+  });
+  return points && { points, made };
 }
 
 /** What was allowed under an earlier config is recorded when it is over, in the place that is current then. */

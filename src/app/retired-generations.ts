@@ -1,6 +1,7 @@
 /** Closes what a generation had, once it is replaced or the gateway stops. */
 import type { Clock } from '../exchange/clock.ts';
 import type { BackendInFlight } from '../pipeline/in-flight.ts';
+import type { DecisionPoints } from '../policy/outside.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 
 /** How long the last records may take to be written: a disk that takes longer has failed. */
@@ -34,6 +35,7 @@ export class RetiredGenerations {
         .catch(() => undefined)
         .finally(() => this.#finishing.delete(one));
     }
+    if (old.decisions !== undefined && old.decisions !== next.decisions) this.#closeLater(old.decisions.points, old);
     this.#closeServices(old, next);
   }
 
@@ -45,11 +47,20 @@ export class RetiredGenerations {
     this.#closeServices(unused, current);
   }
 
+  /** A question that is under way has a time limit of its own; all have ended after `drainMs`. */
+  #closeLater(points: DecisionPoints, { config }: BuiltGeneration): void {
+    this.#finishing.add(points);
+    this.#clock.after(config.limits.drainMs, () => {
+      void points.close().finally(() => this.#finishing.delete(points));
+    });
+  }
+
   /** The gateway stops, and its requests have ended: closes the last generation, and what is left of earlier ones. */
-  async close({ identity, oauth, backends, services, audit }: BuiltGeneration): Promise<void> {
+  async close({ identity, oauth, backends, services, audit, decisions }: BuiltGeneration): Promise<void> {
     identity.close();
     oauth.opened?.credentials.close();
     await Promise.all([...this.#finishing, ...backends, ...services.values()].map((one) => one.close()));
+    await decisions?.points.close();
     await Promise.all([...this.#audits, audit?.writer.close(AUDIT_CLOSE_MS)]);
   }
 

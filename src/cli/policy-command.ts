@@ -5,11 +5,14 @@ import { createNames } from '../catalog/names.ts';
 import { ConfigDocument } from '../config/document.ts';
 import { type PolicyCase, readCases } from '../config/policy-cases.ts';
 import { ConfigError } from '../config/problems.ts';
+import { CedarJudge } from '../decisions/cedar/judge.ts';
+import { loadCedar } from '../decisions/cedar/module.ts';
+import { reviewCedar } from '../decisions/cedar/schema.ts';
 import { explain } from '../policy/explain.ts';
 import { located } from '../policy/located.ts';
 import type { TrustedCredentials } from '../policy/match.ts';
 import { Policy } from '../policy/policy.ts';
-import { type EndpointBackends, review } from '../policy/review.ts';
+import { type EndpointBackends, type Remark, review } from '../policy/review.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import { Denial } from '../policy/ruling.ts';
 
@@ -31,8 +34,22 @@ export function checkPolicy({ policy, places, callers, say }: PolicyCommand): nu
     return 0;
   }
   for (const sentence of explain(policy)) say(sentence);
-  for (const { rule, text } of review(policy, places, callers)) say(`warning: ${rule} ${text}`);
+  for (const { rule, text } of remarksOf(policy, places, callers)) say(`warning: ${rule} ${text}`);
   return 0;
+}
+
+/** What is valid, and cannot be what its author meant: in rules, and in Cedar policies. */
+export function remarksOf(
+  policy: PolicySettings,
+  places: EndpointBackends,
+  callers: TrustedCredentials | undefined,
+): readonly Remark[] {
+  const { cedar } = policy;
+  const ofCedar = cedar === undefined ? [] : reviewCedar(cedar, loadCedar(), (callers?.issuers ?? 0) > 1);
+  return [
+    ...review(policy, places, callers),
+    ...ofCedar.map(({ policy: id, text }) => ({ rule: `cedar:${id}`, text })),
+  ];
 }
 
 export interface CasesFile {
@@ -59,7 +76,9 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
     say(error.format());
     return 1;
   }
-  const compiled = new Policy(policy, world, 0);
+  const cedar = policy.cedar && new CedarJudge(policy.cedar, loadCedar());
+  const compiled = new Policy(policy, world, 0, cedar);
+  if (policy.decisions !== undefined) say('Decision points are not asked: the cases test rules and Cedar policies.');
   const failed = cases.flatMap((one) =>
     unexpected(compiled, { ...one, question: located(one.question, places, digest) }),
   );

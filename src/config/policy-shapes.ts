@@ -122,7 +122,7 @@ export const ruleShape = shape.once(() =>
 export type RuleDraft = z.infer<ReturnType<typeof ruleShape>>;
 
 export const policyShape = shape.once(() =>
-  shape.closed('a map with `rules`', {
+  shape.closed('a map with `rules`, `decisions` or `cedar`', {
     mode: mode.default('enforce'),
     open: z.array(shape.choice(actions), { error: 'a list of actions' }).default([...openByDefault]),
     trustAnnotationsOf: names('names of backends'),
@@ -130,6 +130,10 @@ export const policyShape = shape.once(() =>
     // Rules are validated separately: a mistake in one must not hide those in the others.
     rules: z
       .array(z.unknown(), { error: 'a list of rules; an empty one denies everything' })
-      .max(MOST_RULES, { error: `at most ${MOST_RULES} rules` }),
+      .max(MOST_RULES, { error: `at most ${MOST_RULES} rules` })
+      .exactOptional(),
+    // Validated separately, for the same reason.
+    decisions: z.unknown().optional(),
+    cedar: z.unknown().optional(),
   }),
 );

@@ -2,10 +2,13 @@
 import { compileGlob, type GlobStyle } from '../policy/glob.ts';
 import type { World } from '../policy/match.ts';
 import type { Condition, PolicySettings, Rule } from '../policy/rules.ts';
+import { isObject } from '../wire/values.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
+import { readCedar } from './policy-cedar.ts';
 import { compileCondition } from './policy-condition.ts';
+import { readDecisions } from './policy-decisions.ts';
 import { policyShape, type RuleDraft, ruleShape } from './policy-shapes.ts';
 
 const here: Path = ['policy'];
@@ -39,9 +42,29 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
     const when = readCondition(document, [...path, 'when'], rule.when);
     return [{ what: undefined, ...rule, with: rule.with?.arguments ?? {}, when }];
   });
+  const { decisions: points, cedar: files } = isObject(value) ? value : {};
+  const decisions = readDecisions(document, [...here, 'decisions'], points);
+  const cedar = readCedar(document, [...here, 'cedar'], files, variables);
   if (draft === undefined) return undefined;
-  return { ...draft, trustAnnotationsOf: resolved(trusted, world.backends), rules };
+  const hasOthers = points !== undefined || files !== undefined;
+  if (draft.rules === undefined && !hasOthers)
+    document.reportKey(here, {
+      message: '`rules` is missing',
+      expected: 'a list of rules; an empty one denies everything',
+    });
+  // Without rules of its own, a policy leaves to the others what they decide.
+  const left = [...(decisions ?? []).flatMap(({ what }) => what), ...(cedar === undefined ? [] : cedarActions), 'log'];
+  const open = draft.rules === undefined ? [...new Set([...draft.open, ...left])] : draft.open;
+  return {
+    ...{ mode: draft.mode, groupsClaim: draft.groupsClaim, open, rules },
+    trustAnnotationsOf: resolved(trusted, world.backends),
+    ...(decisions && { decisions }),
+    ...(cedar && { cedar }),
+  };
 }
+
+/** What Cedar policies decide about. */
+const cedarActions = ['call', 'get', 'read', 'subscribe', 'complete'];
 
 /** The rules, even if other parts of the policy are invalid. */
 function rulesIn(value: unknown): readonly unknown[] {

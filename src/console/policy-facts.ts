@@ -1,4 +1,5 @@
 /** The rules with how often they decided, and what they would decide about a hypothetical request. */
+import type { Config } from '../config/config.ts';
 import { type QuestionFault, questionOf, questionShape } from '../config/policy-cases.ts';
 import { shownPrincipal } from '../identity/principal.ts';
 import { explainRate, explainRule } from '../policy/explain.ts';
@@ -59,13 +60,18 @@ export function tryDecision(ports: ConsolePorts, body: unknown, operator: Operat
   return {
     decision: isDenied ? 'deny' : 'allow',
     rules,
-    why: whyOf(isDenied, rules, config.policy === undefined),
+    why: `${whyOf(isDenied, rules, config.policy === undefined)}${isDenied ? '' : unasked(config)}`,
     wouldDeny,
     wouldAllow,
     who: shownPrincipal(principal),
     endpoint: question.endpoint,
     backend: question.backend || undefined,
   };
+}
+
+/** Asking them about an imagined request could have effects. */
+function unasked({ policy }: Config): string {
+  return policy?.decisions === undefined ? '' : ' Decision points were not asked.';
 }
 
 function whyOf(isDenied: boolean, rules: readonly string[], isWithoutPolicy: boolean): string {

@@ -55,7 +55,14 @@ export const access = rows(
       status: 200,
       code: 403,
       message: 'Denied by policy',
-      when: 'A rule of the policy denies the operation, or no rule allows it; `data.rules` has the ids of the rules that decided. Denied notifications get HTTP 403; with `denials: http403` at the endpoint, denied requests do too.',
+      when: 'A rule of the policy denies the operation, or no rule allows it; `data.rules` has the ids of the rules that decided. Where a decision point outside the gateway denied it, `data.decisionPoint` names it. Denied notifications get HTTP 403; with `denials: http403` at the endpoint, denied requests do too.',
+    },
+    decision_unavailable: {
+      blame: 'gateway',
+      status: 503,
+      code: INTERNAL,
+      message: 'The request cannot be decided at the moment',
+      when: 'A decision point under `policy.decisions` did not answer, or not with a valid answer, and its `onFailure` is `deny`. `data.decisionPoint` names it; `decisions[].fault` of the audit record says why. The request was not sent to a backend.',
     },
     pinned_changed: {
       status: 200,

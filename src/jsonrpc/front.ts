@@ -11,10 +11,12 @@ import { rpcAsked } from '../exchange/asked.ts';
 import { whenKnown } from '../exchange/on-fulfilled.ts';
 import type { AuthContext } from '../identity/principal.ts';
 import { abandonAuthorization } from '../pipeline/authorize.ts';
+import { askEveryone } from '../pipeline/decide-outside.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { RPC } from '../policy/actions.ts';
 import { type Authorization, type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
 import { permitAnswer } from '../policy/permit.ts';
+import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
 import { type RpcCall, type RpcMessage, readRpcBatch } from '../wire/rpc.ts';
 import { ObservedReply } from './observed-reply.ts';
@@ -140,38 +142,48 @@ export class RpcFront implements RpcGate {
 
 /**
  * Authorizes and records every call before any of them is sent: all members of the body may go to the service, or none.
- * Throws the first denial. A client's responses have no method, and pass.
+ * Throws, or rejects with, the first denial. A client's responses have no method, and pass.
  */
 function authorizeAll(
   arrival: RpcArrival,
   backend: string,
   messages: readonly RpcMessage[],
 ): readonly AuthorizedCall[] | Promise<readonly AuthorizedCall[]> {
-  const calls = messages.filter((message): message is RpcCall => message.kind !== 'answer');
-  const decisions = calls.map((call) => decide(arrival, backend, call));
-  const isWaiting = decisions.some((decision) => decision instanceof Promise);
-  return isWaiting ? Promise.all(decisions).then(allAllowed) : allAllowed(decisions as readonly RpcDecision[]);
+  const { authorizer } = arrival.sender.generation;
+  const asked = messages.flatMap((message): (Decided | Promise<Decided>)[] =>
+    message.kind === 'answer'
+      ? []
+      : [decided(message.id, () => askEveryone(authorizer, requestOf(arrival, backend, message)))],
+  );
+  const isOutside = (one: Decided | Promise<Decided>) => one instanceof Promise;
+  return asked.some(isOutside) ? Promise.all(asked).then(allOf) : allOf(asked as Decided[]);
 }
 
-type RpcDecision = AuthorizedCall | { readonly error: unknown };
+type Decided = AuthorizedCall | (Pick<AuthorizedCall, 'id'> & { readonly error: unknown });
 
-function decide(arrival: RpcArrival, backend: string, call: RpcCall): RpcDecision | Promise<RpcDecision> {
-  const failed = (error: unknown) => ({ error });
-  const allowed = (authorization: Authorization) => ({ id: call.id, authorization });
+function decided(
+  id: string | undefined,
+  ask: () => Authorization | Promise<Authorization>,
+): Decided | Promise<Decided> {
   try {
-    const asked = arrival.sender.generation.authorizer.ask(requestOf(arrival, backend, call));
-    return asked instanceof Promise ? asked.then(allowed, failed) : allowed(asked);
+    const authorization = ask();
+    if (!(authorization instanceof Promise)) return { id, authorization };
+    return authorization.then(
+      (granted) => ({ id, authorization: granted }),
+      (error: unknown) => ({ id, error }),
+    );
   } catch (error) {
-    return failed(error);
+    return { id, error };
   }
 }
 
-function allAllowed(decisions: readonly RpcDecision[]): readonly AuthorizedCall[] {
-  const allowed = decisions.flatMap((decision) => ('error' in decision ? [] : [decision]));
-  const denied = decisions.find((decision) => 'error' in decision);
-  if (denied === undefined) return allowed;
-  for (const { authorization } of allowed) abandonAuthorization(authorization);
-  throw denied.error;
+/** Throws the first failure that is no denial, or else the first denial. What was allowed is abandoned then. */
+function allOf(decisions: readonly Decided[]): readonly AuthorizedCall[] {
+  const calls = decisions.flatMap((one) => ('authorization' in one ? [one] : []));
+  const errors = decisions.flatMap((one) => ('error' in one ? [one.error] : []));
+  if (errors.length === 0) return calls;
+  for (const { authorization } of calls) abandonAuthorization(authorization);
+  throw errors.find((error) => !(error instanceof Denied)) ?? errors[0];
 }
 
 function requestOf({ endpoint, sender }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {

@@ -65,6 +65,10 @@ export function addAuditLine(lines: LineBuffer, record: AuditRecord): void {
   addList(lines, ',"rules":', record.rules);
   addList(lines, ',"wouldDeny":', record.wouldDeny);
   addList(lines, ',"wouldAllow":', record.wouldAllow);
+  if (record.decisions !== undefined) {
+    lines.add(',"decisions":');
+    lines.add(JSON.stringify(record.decisions));
+  }
   addCount(lines, ',"generation":', record.generation);
   lines.add(',"principal":');
   lines.add(principalText(record.principal));

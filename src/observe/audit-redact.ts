@@ -35,6 +35,13 @@ export function recordArguments(settings: AuditedArguments | undefined): Recorde
   };
 }
 
+const secretPaths = usualSecrets.map((path) => path.split('.').map(folded));
+
+/** The value without what stands under the usual names of secrets. */
+export function withoutSecrets(value: unknown): unknown {
+  return redact(value, secretPaths, 0);
+}
+
 /** `*` is one step, `**` any number of steps. Items of a list are steps too, by their index. */
 function redact(value: unknown, paths: readonly (readonly string[])[], depth: number): unknown {
   if (paths.some((path) => path.every((step) => step === '**'))) return STARS;

@@ -11,6 +11,8 @@ export interface AuditRecord extends RecordedParts {
   /** It passed only because of audit mode. */
   readonly wouldDeny?: readonly string[] | undefined;
   readonly wouldAllow?: readonly string[] | undefined;
+  /** What services outside the gateway decided. Absent where none was asked. */
+  readonly decisions?: readonly RecordedDecision[] | undefined;
   readonly generation: number;
   readonly principal: AuditedPrincipal;
   readonly revision?: string | undefined;
@@ -32,6 +34,18 @@ export interface AuditRecord extends RecordedParts {
   readonly outcome?: AuditOutcome | undefined;
   readonly traceId?: string | undefined;
   readonly arguments?: unknown;
+}
+
+/** The decision of one decision point. */
+export interface RecordedDecision {
+  readonly point: string;
+  /** Absent where it could not decide. */
+  readonly effect?: string | undefined;
+  /** The id that the decision point knows it by. */
+  readonly id?: string | undefined;
+  readonly ms: number;
+  /** Why it could not decide. */
+  readonly fault?: string | undefined;
 }
 
 /** 48 bits tell sessions apart, and do not help to guess the rest. */

@@ -18,6 +18,7 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { filterIn, filterOf, listKinds } from '../wire/subscription-filter.ts';
 import { asAuthorizationRequest, onlyBackend } from './authorize.ts';
 import type { RequestContext } from './context.ts';
+import { askEveryone } from './decide-outside.ts';
 import { readerOf } from './resolve.ts';
 import type { StageServices } from './services.ts';
 
@@ -56,7 +57,7 @@ class ListenAuthorizations {
   async ask(row: MethodRow, backend: string, thing?: Thing): Promise<boolean> {
     try {
       const request = asAuthorizationRequest(this.#context, row, backend, thing);
-      this.#grants.push(await this.#context.authorizer.ask(request, this.#parts));
+      this.#grants.push(await askEveryone(this.#context.authorizer, request, this.#parts));
       return true;
     } catch (error) {
       if (!(error instanceof Denied)) throw error;
@@ -119,7 +120,7 @@ async function decideParts(
 
 /** True for denials that do not depend on what the part names: every other part would be denied as well. */
 function isForAll({ reason }: Denied): boolean {
-  return reason === 'rate_limited' || reason === 'audit_unavailable';
+  return reason === 'rate_limited' || reason === 'audit_unavailable' || reason === 'decision_unavailable';
 }
 
 async function located(nameResolver: NameResolver, { endpoint }: RequestContext, uri: string, reader: Reader) {

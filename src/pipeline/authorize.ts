@@ -21,6 +21,7 @@ import type { Revision } from '../wire/revisions.ts';
 import { isObject, textMember, valueAt } from '../wire/values.ts';
 import { heldByPins } from './check-pins.ts';
 import type { RequestContext } from './context.ts';
+import { askEveryone } from './decide-outside.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
@@ -32,7 +33,7 @@ interface InGeneration {
 
 /**
  * Throws, or rejects with, a Failure where the request is denied. Returns a promise only where lists have to be read
- * first, or other processes have to be asked.
+ * first, other processes have to be asked, or decision points.
  */
 export function authorize(services: StageServices, context: RequestContext): void | Promise<void> {
   const { authorizer, endpoint, listen, target } = context;
@@ -119,7 +120,7 @@ function ask(
   const asked = asAuthorizationRequest(context, row, backend, thing, endpoint);
   const { pins } = authorizer;
   const isAnnotated = authorizer.readsAnnotations(backend, row);
-  if (thing === undefined || (!isAnnotated && pins === undefined)) return authorizer.ask(asked);
+  if (thing === undefined || (!isAnnotated && pins === undefined)) return askEveryone(authorizer, asked);
   return askByLists(services, context, { authorizer, asked, thing, own, isAnnotated });
 }
 
@@ -143,7 +144,7 @@ async function askByLists(
   const reader = readerOf(services, context);
   const annotations = isAnnotated ? await annotationsOf(lists, backend, own, reader) : undefined;
   const held = pins && (await heldByPins({ pins, lists, reader, backend }, thing, own));
-  return authorizer.ask({ ...asked, ...(isAnnotated && { annotations: () => annotations }), held });
+  return askEveryone(authorizer, { ...asked, ...(isAnnotated && { annotations: () => annotations }), held });
 }
 
 /** The first of a tool's names is the encoded one. */

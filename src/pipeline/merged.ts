@@ -4,7 +4,7 @@ import type { CallStarter } from '../bridge/responder.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
-import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
 import type { Backend, Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -14,6 +14,7 @@ import type { Request, ResultResponse } from '../wire/message.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
+import { filtersEntries, withShownEntries } from './decide-outside.ts';
 import { withoutHeldInstructions } from './interceptors/pin-filter.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -61,7 +62,11 @@ export function listCall(services: StageServices, context: RequestContext): Call
     // Undefined: no backend has such a list.
     const settle = (page: ResultResponse | undefined) => {
       if (page === undefined) fail(unknownMethod(request, era));
-      else if (!cancelled) sink.settle({ kind: 'result', message: page, vocabulary: 'modern', screened: true });
+      else if (filtersEntries(context)) void withShownEntries(context, asOutcome(page)).then(tell);
+      else tell(asOutcome(page));
+    };
+    const tell = (outcome: CallOutcome) => {
+      if (!cancelled) sink.settle(outcome);
     };
     const fail = (error: unknown) => {
       if (!cancelled) sink.settle({ kind: 'failure', failure: fault(error) });
@@ -82,6 +87,10 @@ export function listCall(services: StageServices, context: RequestContext): Call
     };
   };
   return { start };
+}
+
+function asOutcome(message: ResultResponse): CallOutcome {
+  return { kind: 'result', message, vocabulary: 'modern', screened: true };
 }
 
 function cursorOf({ bytes, params }: Request): string | undefined {

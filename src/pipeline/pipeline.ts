@@ -7,6 +7,7 @@
  *   admit         revision, headers against body, method                admit.ts
  *   resolve       the backend, and what it calls the thing itself       resolve.ts
  *   authorize     profile, rules, rates, the audit record               authorize.ts
+ *   decide        decision points outside, where the config has some    decide-outside.ts, as the end of authorize
  *   open          the response, and the exchange that settles it        open.ts
  *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/
  *
@@ -90,7 +91,7 @@ export class Pipeline implements StageServices {
 
   /**
    * Decides whether, and where, a request may be executed. Throws, or rejects with, a Failure. Returns a promise only
-   * where lists have to be read first, or other processes have to be asked.
+   * where lists have to be read first, or other processes or decision points are asked.
    */
   clear(context: RequestContext): void | Promise<void> {
     if (context.session !== undefined) admitLegacy(context, context.session);

@@ -1,6 +1,6 @@
 /** The decisions about the parts of one request, as one record. */
 import type { Ending } from '../exchange/exchange.ts';
-import type { RecordedParts } from '../observe/audit.ts';
+import type { RecordedDecision, RecordedParts } from '../observe/audit.ts';
 import type { AuditTrail, DecisionTrail, Ended, Started } from './audit-trail.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Ruling } from './ruling.ts';
@@ -20,6 +20,7 @@ export class AuditParts implements DecisionTrail {
   readonly #rules = new Set<string>();
   readonly #wouldDeny = new Set<string>();
   readonly #wouldAllow = new Set<string>();
+  readonly #decisions: RecordedDecision[] = [];
   /** The backend that all parts are for; empty where there are several. */
   #backend: string | undefined;
   #generation = 0;
@@ -59,6 +60,7 @@ export class AuditParts implements DecisionTrail {
       rules: listOf(this.#rules) ?? [],
       ...(wouldDeny && { wouldDeny }),
       ...(wouldAllow && { wouldAllow }),
+      ...(this.#decisions.length > 0 && { decisions: this.#decisions }),
     };
     const parts: RecordedParts = {
       ...(this.#allowedCount > 0 && { names: this.#allowed }),
@@ -70,12 +72,14 @@ export class AuditParts implements DecisionTrail {
     this.#records.end(whole, ruling, this.#started, end, this.#reserved === true);
   }
 
-  #note({ backend }: AuthorizationRequest, { generation, rules, wouldDeny = [], wouldAllow = [] }: Ruling): void {
+  #note({ backend }: AuthorizationRequest, ruling: Ruling): void {
+    const { generation, rules, wouldDeny = [], wouldAllow = [], decisions = [] } = ruling;
     this.#generation = generation;
     this.#backend = this.#backend === undefined || this.#backend === backend ? backend : '';
     for (const rule of rules) this.#rules.add(rule);
     for (const rule of wouldDeny) this.#wouldDeny.add(rule);
     for (const rule of wouldAllow) this.#wouldAllow.add(rule);
+    if (this.#decisions.length < NAMES) this.#decisions.push(...decisions);
   }
 }
 

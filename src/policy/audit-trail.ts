@@ -10,6 +10,7 @@ import {
   type AuditRecord,
   auditedPrincipal,
   gatewayItself,
+  type RecordedDecision,
   type RecordedParts,
   unknownPrincipal,
 } from '../observe/audit.ts';
@@ -173,6 +174,7 @@ export class AuditTrail implements DecisionTrail {
       rules: ruling.rules,
       wouldDeny: ruling.wouldDeny,
       wouldAllow: ruling.wouldAllow,
+      decisions: ruling.decisions,
       generation: ruling.generation,
       principal: this.#principal(request.principal),
       revision: request.revision,
@@ -217,7 +219,7 @@ export class OpenRecord implements Started {
   readonly time: number;
   readonly #records: AuditTrail;
   readonly #request: AuthorizationRequest;
-  readonly #ruling: Ruling;
+  #ruling: Ruling;
 
   constructor(records: AuditTrail, request: AuthorizationRequest, ruling: Ruling, began: number, time: number) {
     this.#records = records;
@@ -225,6 +227,11 @@ export class OpenRecord implements Started {
     this.#ruling = ruling;
     this.began = began;
     this.time = time;
+  }
+
+  /** Adds what decision points answered since the request was allowed. */
+  decided(decisions: readonly RecordedDecision[]): void {
+    this.#ruling = { ...this.#ruling, decisions: [...(this.#ruling.decisions ?? []), ...decisions] };
   }
 
   /** Must be called once. */

@@ -4,7 +4,7 @@ import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Ending } from '../exchange/exchange.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { AuditedSender } from '../observe/audit.ts';
+import type { AuditedSender, RecordedDecision } from '../observe/audit.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { hasMoreThan, member, textMember, valueAt } from '../wire/values.ts';
@@ -40,6 +40,8 @@ export interface Authorization {
   readonly permit: Permit;
   /** The authorizer that allowed the request. It also decides what is shown of the response. */
   readonly authorizer: Authorizer;
+  /** Adds what decision points answered about the response to the record. Absent where there is no record. */
+  decided?(decisions: readonly RecordedDecision[]): void;
   /** Must be called once, when what was allowed is over. Absent where nothing depends on that. */
   over?(ending: Ending): void;
 }
@@ -61,6 +63,10 @@ export class WatchedAuthorization implements Authorization {
     this.authorizer = authorizer;
     this.#admission = admission;
     this.#record = record;
+  }
+
+  decided(decisions: readonly RecordedDecision[]): void {
+    this.#record?.decided(decisions);
   }
 
   over(ending: Ending): void {

@@ -21,13 +21,14 @@ import {
   WatchedAuthorization,
 } from './authorization-request.ts';
 import { mint } from './mint.ts';
+import { type DecisionPoints, outsideFailure } from './outside.ts';
 import type { Permit } from './permit.ts';
 import { decide, type Policy } from './policy.ts';
 import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { PolicyQuestion, Thing } from './question.ts';
 import { type Admission, RateExceeded, type Rates } from './rates.ts';
-import { Denied, denied, limited } from './refusals.ts';
-import { Denial, type Ruling } from './ruling.ts';
+import { Denied, denied, deniedOutside, limited } from './refusals.ts';
+import { Denial, type Ruling, withDecisions } from './ruling.ts';
 import type { UnmatchedNames } from './unmatched-names.ts';
 
 export interface AuthorizerParts {
@@ -35,6 +36,8 @@ export interface AuthorizerParts {
   readonly policy: Policy | undefined;
   /** Absent: no rate limits. */
   readonly rates: Rates | undefined;
+  /** Absent: no service outside is asked. */
+  readonly decisions?: DecisionPoints | undefined;
   /** Absent: nothing is recorded. */
   readonly records: AuditTrail | undefined;
   /** Is told of every decision, for rehearsals. Absent: nothing is recorded for them. */
@@ -57,6 +60,14 @@ export type RequestRecorder = (
   rules: readonly string[],
 ) => void;
 
+/** A request that the rules and the rates have allowed. */
+interface Admitted {
+  readonly request: AuthorizationRequest;
+  readonly permit: Permit;
+  readonly ruling: Ruling;
+  readonly admission: Admission | undefined;
+}
+
 /** The principal to whom something is shown, and the endpoint. */
 export interface Viewer {
   readonly principal: Principal;
@@ -71,6 +82,8 @@ export class Authorizer {
   readonly pins: PinGuard | undefined;
   /** True when there is no policy, rate limit, pin or audit: callers can skip building the request. */
   readonly isOpen: boolean;
+  /** Absent where no service outside the gateway is asked. */
+  readonly decisions: DecisionPoints | undefined;
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
@@ -82,6 +95,7 @@ export class Authorizer {
       parts.records === undefined &&
       this.pins === undefined &&
       parts.recording === undefined;
+    this.decisions = parts.decisions;
   }
 
   /**
@@ -105,38 +119,55 @@ export class Authorizer {
     request: AuthorizationRequest,
     records: DecisionTrail | undefined = this.#parts.records,
   ): Authorization | Promise<Authorization> {
+    if (this.isFree(request.endpoint)) return this.free(request);
+    const admitted = this.#admit(request, records);
+    if (admitted instanceof Promise) return admitted.then((known) => this.#granted(known, records));
+    return this.#granted(admitted, records);
+  }
+
+  /** The same for a request that decision points are asked about, once the rules and the rates have allowed it. */
+  async askOutside(
+    request: AuthorizationRequest,
+    points: DecisionPoints,
+    records: DecisionTrail | undefined = this.#parts.records,
+  ): Promise<Authorization> {
+    const admitted = await this.#admit(request, records);
+    const { denial, wouldDeny, decisions } = await points.decide(request);
+    const ruling = withDecisions(admitted.ruling, wouldDeny, decisions);
+    if (denial === undefined) return this.#granted({ ...admitted, ruling }, records);
+    admitted.admission?.release();
+    const failure = outsideFailure(denial);
+    this.#refused(records, request, { ...ruling, rules: [] }, failure);
+    throw deniedOutside(failure, request);
+  }
+
+  #admit(request: AuthorizationRequest, records: DecisionTrail | undefined): Admitted | Promise<Admitted> {
     const { thing, endpoint } = request;
-    if (this.isFree(endpoint)) return this.free(request);
-    const { policy, rates } = this.#parts;
+    const { policy, rates, recording } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
       if (hard !== undefined)
         throw this.#refused(records, request, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
     const question = new RequestQuestion(request);
-    const verdict = decide(question, this.generation, policy);
-    this.#parts.recording?.(request, verdict instanceof Denial ? 'deny' : 'allow', verdict.ruling?.rules ?? []);
-    if (verdict instanceof Denial) {
-      this.#refused(records, request, verdict.ruling, verdict.failure);
-      throw denied(verdict, request);
+    const permit = decide(question, this.generation, policy);
+    recording?.(request, permit instanceof Denial ? 'deny' : 'allow', permit.ruling?.rules ?? []);
+    if (permit instanceof Denial) {
+      this.#refused(records, request, permit.ruling, permit.failure);
+      throw denied(permit, request);
     }
-    if (request.held !== undefined)
-      throw this.#refused(records, request, verdict.ruling ?? this.#unruled(), request.held);
+    const ruling = permit.ruling ?? this.#unruled();
+    if (request.held !== undefined) throw this.#refused(records, request, ruling, request.held);
+    const admitted = (admission: Admission | RateExceeded | undefined): Admitted => {
+      if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
+      return { request, permit, ruling, admission };
+    };
     const admission = rates?.admit(question);
-    return admission instanceof Promise
-      ? admission.then((known) => this.#admitted(request, records, verdict, known))
-      : this.#admitted(request, records, verdict, admission);
+    return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
   }
 
-  /** Throws a Failure where a rate is exceeded, or the decision cannot be recorded. */
-  #admitted(
-    request: AuthorizationRequest,
-    records: DecisionTrail | undefined,
-    permit: Permit,
-    admission: Admission | RateExceeded | undefined,
-  ): Authorization {
-    const ruling = permit.ruling ?? this.#unruled();
-    if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
+  /** Throws a Failure where the decision cannot be recorded. */
+  #granted({ request, permit, ruling, admission }: Admitted, records: DecisionTrail | undefined): Authorization {
     if (records?.reserve() === false) {
       admission?.release();
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));

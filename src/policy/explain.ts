@@ -1,4 +1,6 @@
 /** Explains a policy in sentences, so that its author can check what was understood. */
+import type { CedarSettings } from '../decisions/cedar/settings.ts';
+import type { DecisionPointSettings } from '../decisions/settings.ts';
 import type { RateSettings } from './rates.ts';
 import type { ArgumentTest, On, PolicySettings, Rule, Who } from './rules.ts';
 
@@ -10,8 +12,26 @@ export function explain(settings: PolicySettings): readonly string[] {
       : 'The policy is in audit mode: nothing is denied; denials are only recorded.',
     open.length === 0 ? 'Every action needs a rule.' : `These actions need no rule: ${open.join(', ')}.`,
     ...rules.map(explainRule),
+    ...(settings.cedar === undefined ? [] : [explainCedar(settings.cedar)]),
+    ...(settings.decisions ?? []).map(explainDecisions),
   ];
 }
+
+function explainCedar({ policies }: CedarSettings): string {
+  const count = policies.length === 1 ? '1 Cedar policy decides' : `${policies.length} Cedar policies decide`;
+  return `${count} about tools, prompts and resources that the rules allow.`;
+}
+
+function explainDecisions({ name, protocol, what, mode, onFailure, lists }: DecisionPointSettings): string {
+  const parts = [
+    `${name}: ${protocolNames[protocol.kind]} at ${protocol.url} is asked about ${listed(what)}, once the rules allow it`,
+    lists ? 'it filters lists' : 'lists are not filtered by it',
+    onFailure === 'deny' ? 'without its answer the request is denied' : 'without its answer the request is allowed',
+  ];
+  return `${parts.join('; ')}.${mode === 'audit' ? ' (Recorded only.)' : ''}`;
+}
+
+const protocolNames = { authzen: 'an AuthZEN service', opa: 'OPA', webhook: 'a webhook' } as const;
 
 export function explainRule(rule: Rule): string {
   const { id, effect, mode, who, what, on, when } = rule;

@@ -35,17 +35,41 @@ export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To):
 }
 
 /** Merged lists are read by the gateway itself. A list of a single backend is seen only here, as it passes. */
-function tellNames({ bytes, result }: ResultResponse, { authorizer, endpoint, backend, row }: To): void {
+function tellNames(message: ResultResponse, { authorizer, endpoint, backend, row }: To): void {
+  const { result } = message;
   const seeker = row.list && authorizer.seekerOf(endpoint, row.list);
-  const span = row.list && member(result, row.list);
-  if (row.list === undefined || seeker === undefined || span === undefined) return;
-  const { key } = listed[row.list];
-  const names = (elementsAt(bytes, span) ?? []).flatMap((element) => {
-    const entry = valueAt(bytes, element);
-    const name = isObject(entry) ? entry[key] : undefined;
-    return typeof name === 'string' ? [name] : [];
-  });
+  if (row.list === undefined || seeker === undefined || member(result, row.list) === undefined) return;
+  const names = entryNames(message, row.list).filter((name) => name !== undefined);
   seeker.readPage(backend, row.list, names, member(result, 'nextCursor') === undefined);
+}
+
+type ListName = keyof typeof listed;
+
+/** The names of all entries, in their order; undefined for one without a name. */
+export function entryNames({ bytes, result }: ResultResponse, list: ListName): readonly (string | undefined)[] {
+  const span = member(result, list);
+  return span === undefined ? [] : (elementsAt(bytes, span) ?? []).map((element) => nameIn(bytes, element, list));
+}
+
+/** The list with these entries only, which stay byte for byte. */
+export function withEntries(
+  message: ResultResponse,
+  list: ListName,
+  isShown: (name: string | undefined) => boolean,
+): ResultResponse {
+  const { bytes, result } = message;
+  const span = member(result, list);
+  if (span === undefined) return message;
+  const elements = elementsAt(bytes, span) ?? [];
+  const kept = elements.filter((element) => isShown(nameIn(bytes, element, list)));
+  if (kept.length === elements.length) return message;
+  return skimMessage(spliceMessage(message, [keptElements(bytes, span, kept)])) as ResultResponse;
+}
+
+function nameIn(bytes: Uint8Array, element: Span, list: ListName): string | undefined {
+  const entry = valueAt(bytes, element);
+  const name = isObject(entry) ? entry[listed[list].key] : undefined;
+  return typeof name === 'string' ? name : undefined;
 }
 
 function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {

@@ -12,6 +12,7 @@ import { mint, type Permit } from './mint.ts';
 import { type Circumstances, Evaluation, type Looking, type PolicyQuestion, type Thing } from './question.ts';
 import type { Mode, PolicySettings } from './rules.ts';
 import { Denial, type Ruling } from './ruling.ts';
+import type { SecondJudge } from './second-judge.ts';
 import { encodePlainly } from './spellings.ts';
 import { RuleTable } from './table.ts';
 import { compileWho, type IsMeant } from './who.ts';
@@ -31,6 +32,8 @@ export class Policy {
   readonly #open: ReadonlySet<string>;
   readonly #views: RuleViews;
   readonly #looking: Looking;
+  /** Decides about what the rules have allowed. */
+  readonly #second: SecondJudge | undefined;
   /** Whether some rule reads tool annotations. */
   readonly #readsAnnotations: boolean;
   readonly #openly: Judgement;
@@ -39,19 +42,20 @@ export class Policy {
   readonly #allowedBy: readonly Judgement[];
 
   /** Compiles the settings, once per generation. */
-  constructor(settings: PolicySettings, world: World, generation: number) {
+  constructor(settings: PolicySettings, world: World, generation: number, second?: SecondJudge | undefined) {
     const { mode, open, groupsClaim, trustAnnotationsOf, rules } = settings;
     this.generation = generation;
     this.mode = mode;
+    this.#second = second;
     this.#open = new Set(open);
     this.#openly = this.#judgement(true, []);
     this.#unspoken = this.#judgement(false, []);
     this.#allowedBy = rules.map(({ id }) => this.#judgement(true, [id]));
     this.#views = new RuleViews(settings, world);
     this.#looking = { groupsClaim, trusted: new Set(trustAnnotationsOf), encode: world.encode ?? encodePlainly };
-    this.#readsAnnotations = rules.some(
-      ({ on, when }) => on.annotations !== undefined || when?.reads.has('annotations'),
-    );
+    this.#readsAnnotations =
+      second?.readsAnnotations === true ||
+      rules.some(({ on, when }) => on.annotations !== undefined || when?.reads.has('annotations'));
   }
 
   decide(question: PolicyQuestion): Permit | Denial {
@@ -90,12 +94,12 @@ export class Policy {
       this.#extent(view, action, kind, endpoint, backend),
     );
     if (extents.includes('none')) return 'none';
-    return extents.includes('some') ? 'some' : 'all';
+    return extents.includes('some') || this.#second !== undefined ? 'some' : 'all';
   }
 
   /** Equal for principals that see the same: a list made for one of them may be given to the others. */
   audience(principal: Principal): string {
-    return this.mode === 'audit' ? 'everybody' : this.#views.audience(principal);
+    return this.mode === 'audit' ? 'everybody' : this.#views.audience(principal, this.#second !== undefined);
   }
 
   /** Whether this backend's tool annotations can change a decision. */
@@ -111,6 +115,16 @@ export class Policy {
   }
 
   #judge(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
+    const judged = this.#judgeByRules(view, evaluation, withAudited);
+    const verdict = judged.allowed ? this.#second?.judge(evaluation) : undefined;
+    if (verdict === undefined) return judged;
+    return this.#judgement(
+      verdict.allowed,
+      verdict.allowed ? [...judged.ruling.rules, ...verdict.rules] : verdict.rules,
+    );
+  }
+
+  #judgeByRules(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
     const judged = this.#apply(view, evaluation, withAudited);
     if (!judged.allowed || !dependents.has(evaluation.action)) return judged;
     // A principal that may not use a target gets neither its completions nor its changes.
@@ -245,9 +259,10 @@ class RuleViews {
     return view;
   }
 
-  audience(principal: Principal): string {
+  /** `isPersonal`: principals with the same rules may see different lists. */
+  audience(principal: Principal, isPersonal: boolean): string {
     const { key, personal } = this.of(principal);
-    if (!personal) return key;
+    if (!personal && !isPersonal) return key;
     const person = this.#persons.get(principal) ?? ++this.#lastPerson;
     this.#persons.set(principal, person);
     return `${key}:${person}`;

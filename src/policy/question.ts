@@ -143,8 +143,13 @@ export class Evaluation implements Facts {
   }
 
   get hints(): FullHints {
-    this.#hints ??= fullHints(this.#looking.trusted.has(this.backend) ? this.#asked.annotations?.() : undefined);
+    this.#hints ??= fullHints(this.trustedAnnotations);
     return this.#hints;
+  }
+
+  /** As the backend gave them; undefined where it is not trusted. */
+  get trustedAnnotations(): unknown {
+    return this.#looking.trusted.has(this.backend) ? this.#asked.annotations?.() : undefined;
   }
 
   fact(name: FactName): unknown {

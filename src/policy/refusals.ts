@@ -22,13 +22,22 @@ interface DeniedRequest extends Pick<AuthorizationRequest, 'row' | 'thing' | 'me
   readonly endpoint: Pick<Endpoint, 'denials'>;
 }
 
+export function denied({ failure }: Denial, refused: DeniedRequest): Denied {
+  return asDenied(failure, refused);
+}
+
+/** A decision point denied it, or could not decide. */
+export function deniedOutside(failure: Failure, refused: DeniedRequest): Denied {
+  return asDenied(failure, refused);
+}
+
 /** Where the client is not told of the denial, its cause still has the rules, for observers. */
-export function denied(denial: Denial, refused: DeniedRequest): Denied {
+function asDenied(cause: Failure, refused: DeniedRequest): Denied {
   const { endpoint, row, thing, revision } = refused;
-  const data = { rules: denial.rules };
-  if (endpoint.denials === 'http403') return new Denied('policy_denied', { data, http: { status: 403 } });
-  if (endpoint.denials === 'error' || row.kind === 'notification') return new Denied('policy_denied', { data });
-  const cause = denial.failure;
+  const { reason, data = {} } = cause;
+  if (endpoint.denials === 'http403' && reason === 'policy_denied')
+    return new Denied(reason, { data, http: { status: 403 } });
+  if (endpoint.denials !== 'hide' || row.kind === 'notification') return new Denied(reason, { data });
   const name = typedName(refused) ?? thing?.name;
   if (thing !== undefined && thing.kind !== 'method' && name !== undefined) {
     const { reason, message, data: told } = unknownThing(thing.kind, name);

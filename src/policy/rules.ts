@@ -1,4 +1,6 @@
 /** A policy as its author wrote it: validated and complete, but not compiled. */
+import type { CedarSettings } from '../decisions/cedar/settings.ts';
+import type { DecisionPointSettings } from '../decisions/settings.ts';
 import type { AskKind } from './actions.ts';
 
 export type Mode = 'enforce' | 'audit';
@@ -15,6 +17,10 @@ export interface PolicySettings {
   /** The claim that holds a principal's groups. */
   readonly groupsClaim: string;
   readonly rules: readonly Rule[];
+  /** Services outside the gateway that decide after the rules. */
+  readonly decisions?: readonly DecisionPointSettings[] | undefined;
+  /** Cedar policies that decide after the rules. */
+  readonly cedar?: CedarSettings | undefined;
 }
 
 /** Every part must hold; of a list, one entry. An undefined part always holds. */

@@ -1,5 +1,6 @@
 /** How a decision was made, for the audit trail; and the denial itself. */
 import { Failure } from '../errors/failure.ts';
+import type { RecordedDecision } from '../observe/audit.ts';
 
 export interface Ruling {
   /** The generation that decided. */
@@ -13,6 +14,8 @@ export interface Ruling {
   readonly wouldDeny?: readonly string[];
   /** It was denied although rules in audit mode would have allowed it. */
   readonly wouldAllow?: readonly string[];
+  /** What decision points outside the gateway answered. */
+  readonly decisions?: readonly RecordedDecision[];
 }
 
 export class Denial {
@@ -30,4 +33,14 @@ export class Denial {
   get failure(): Failure {
     return new Failure(this.reason, { data: { rules: this.rules } });
   }
+}
+
+/** `wouldDeny`: the decision points in audit mode that would have denied it. */
+export function withDecisions(
+  ruling: Ruling,
+  wouldDeny: readonly string[],
+  decisions: readonly RecordedDecision[],
+): Ruling {
+  if (wouldDeny.length === 0) return { ...ruling, decisions };
+  return { ...ruling, wouldDeny: [...(ruling.wouldDeny ?? []), ...wouldDeny], decisions };
 }

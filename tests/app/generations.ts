@@ -34,6 +34,7 @@ export class Workshop implements GenerationParts {
       pinned: undefined,
       recording: undefined,
       audit: undefined,
+      decisions: undefined,
     },
   });
 

@@ -5,9 +5,8 @@ import { readTrustedFile } from '../../app/trusted-file.ts';
 import type { Config } from '../../config/config.ts';
 import { describeConfig } from '../../config/describe.ts';
 import { printable } from '../../config/problems.ts';
-import { review } from '../../policy/review.ts';
 import { knownCallers } from '../known-callers.ts';
-import { checkPolicy, type PolicyCommand, testPolicy } from '../policy-command.ts';
+import { checkPolicy, type PolicyCommand, remarksOf, testPolicy } from '../policy-command.ts';
 import { missingHere } from '../preflight.ts';
 import { configAt, configOption, output, withConfig } from '../with-config.ts';
 
@@ -22,7 +21,7 @@ export function registerChecking(program: Command): void {
         for (const notice of notices) process.stdout.write(`note: ${notice}\n`);
         const { policy } = config;
         const { places, callers } = reviewed(config);
-        const remarks = policy === undefined ? [] : review(policy, places, callers);
+        const remarks = policy === undefined ? [] : remarksOf(policy, places, callers);
         for (const problem of [...missingHere(config), ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
           process.stdout.write(`warning: ${printable(problem)}\n`);
         process.stdout.write(`${describeConfig(config)}\n`);

@@ -5,6 +5,7 @@
  *   consent          asks a person to agree, where the backend demands it, and calls again   consent.ts
  *   reauthorize      authorizes later rounds of the same call                                reauthorize.ts
  *   response filter  keeps back what the client may not see, and what a backend may not ask  response-filter.ts
+ *   shown entries    asks decision points outside which entries of a list the client may use ../decide-outside.ts
  *   client names     gives the client its own names back                                     catalog/name-resolver.ts
  *
  * One object does this for all rounds of a request, because nearly every call needs none of it: an interceptor that has
@@ -17,6 +18,7 @@ import type { Permit } from '../../policy/permit.ts';
 import type { UpstreamLease } from '../../upstream/upstream-pool.ts';
 import type { Notification } from '../../wire/message.ts';
 import type { RequestContext } from '../context.ts';
+import { filtersEntries, withShownEntries } from '../decide-outside.ts';
 import type { StageServices } from '../services.ts';
 import { ConsentRounds, consentPage } from './consent.ts';
 import { isLaterRound, reauthorize } from './reauthorize.ts';
@@ -128,7 +130,14 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       const message = target.renamed(outcome.message);
       if (message !== outcome.message) named = { ...outcome, message };
     }
-    this.#sink?.settle(filterOutcome(this.#calls.shared, this.#context, named));
+    const filtered = filterOutcome(this.#calls.shared, this.#context, named);
+    // Most calls are no lists: nothing more is entered for them.
+    if (this.#context.row.list !== undefined && filtersEntries(this.#context)) void this.#settleShown(filtered);
+    else this.#sink?.settle(filtered);
+  }
+
+  async #settleShown(outcome: CallOutcome): Promise<void> {
+    this.#sink?.settle(await withShownEntries(this.#context, outcome));
   }
 
   #failed(outcome: CallOutcome & { kind: 'failure' }): void {

@@ -218,4 +218,23 @@ export const gatewayAccess = {
     spec: 'gateway',
     behaviour: 'Every decision is recorded with the rules and the generation that made it.',
   }),
+  'gateway:policy:decision-points': held({
+    spec: 'gateway',
+    behaviour:
+      'A decision point outside the gateway is asked once the rules have allowed a request, and never about a client’s responses. Its denial reaches no backend, and is recorded with its id and its time.',
+  }),
+  'gateway:policy:decision-faults': held({
+    spec: 'gateway',
+    behaviour:
+      'A decision point that does not answer, or not with a valid answer to this question, denies, unless its config says `allow`; the record names the fault.',
+  }),
+  'gateway:policy:decision-lists': held({
+    spec: 'gateway',
+    behaviour: 'Lists have only the entries that decision points allow, by one question for many entries.',
+  }),
+  'gateway:policy:cedar': held({
+    spec: 'gateway',
+    behaviour:
+      'Cedar policies written for ToolHive decide as they do there; an evaluation that fails denies; mistakes in names are found before they are in force.',
+  }),
 } satisfies Record<string, Requirement>;

@@ -1,0 +1,59 @@
+/** Why a decision point could not decide. The names are in audit records and in docs/policy-decisions.md. */
+import { Failure } from '../errors/failure.ts';
+import { OutwardError, type OutwardErrorKind } from '../oauth/fetch/errors.ts';
+
+/**
+ * - `wrong_status`: neither an answer nor a denial of this protocol.
+ * - `wrong_type`: the body is not declared as JSON.
+ * - `not_json`: the body is no JSON, or nests too deeply.
+ * - `duplicate_keys`: an object has two members with one name, so two readers could read two decisions.
+ * - `wrong_shape`: the members of the answer are missing, or have other types.
+ * - `wrong_id`: the answer belongs to another question.
+ * - `circuit_open`: the last questions failed, so this one was not sent.
+ * - `question_too_large`: the client's request does not fit into a question.
+ * - `too_many_questions`: the principal, or all together, have too many questions waiting.
+ */
+export type FaultKind =
+  | OutwardErrorKind
+  | 'wrong_status'
+  | 'wrong_type'
+  | 'not_json'
+  | 'duplicate_keys'
+  | 'wrong_shape'
+  | 'wrong_id'
+  | 'circuit_open'
+  | 'question_too_large'
+  | 'too_many_questions';
+
+/**
+ * Faults that a client can cause with its own requests. They deny whatever `onFailure` says: a client must not get
+ * past a decision point by asking too much.
+ */
+const CAUSED_BY_CLIENTS: ReadonlySet<FaultKind> = new Set(['question_too_large', 'too_many_questions']);
+
+export class DecisionFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(kind: FaultKind, cause?: unknown) {
+    super(kind, cause === undefined ? undefined : { cause });
+    this.name = 'DecisionFault';
+    this.kind = kind;
+  }
+
+  get isOfClient(): boolean {
+    return CAUSED_BY_CLIENTS.has(this.kind);
+  }
+
+  /** Whether it says something about the state of the decision point. */
+  get isOfPoint(): boolean {
+    return !this.isOfClient && this.kind !== 'circuit_open' && this.kind !== 'busy';
+  }
+}
+
+export function asFault(error: unknown): DecisionFault {
+  if (error instanceof DecisionFault) return error;
+  if (error instanceof OutwardError) return new DecisionFault(error.kind, error);
+  if (error instanceof Failure)
+    return new DecisionFault(error.reason === 'ambiguous_json' ? 'duplicate_keys' : 'not_json', error);
+  return new DecisionFault('address_unreachable', error);
+}
