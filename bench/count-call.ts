@@ -24,11 +24,11 @@ interface Counts {
 /**
  * Held by the gate. They go down with the code, and up only with a reason. Bytes differ by some 250 between runs;
  * a limit lies that far above what they usually are.
- * One file and some functions look whether a call is observed or traced.
+ * One file and some functions look whether a call is observed or traced. One or two functions differ between runs.
  */
 const most: Readonly<Record<Era, Counts>> = {
-  modern: { files: 52, functions: 236, bytes: 6_700 },
-  legacy: { files: 58, functions: 239, bytes: 6_500 },
+  modern: { files: 52, functions: 238, bytes: 6_700 },
+  legacy: { files: 58, functions: 240, bytes: 6_500 },
 };
 const WARM_UP = 3_000;
 const COUNTED = 1_000;

@@ -21,7 +21,7 @@ export interface StoreRequest extends Partial<RedisStoreOptions> {
 export async function openTestStore({ settings, ...options }: StoreRequest): Promise<StoreEngine> {
   const warn: StoreWarn = () => undefined;
   const store = await openRedisStore(
-    { prefix: newPrefix(), connectMs: 5_000, commandMs: 2_000, ...settings },
+    { prefix: newPrefix(), connectMs: 5_000, commandMs: 20_000, ...settings },
     {
       ...{ secret: 'a secret of the tests, of some length', previous: [], limits: usualLimits, now: Date.now, warn },
       ...options,
