@@ -155,7 +155,7 @@ describe.each(sdks)('a client of $name', ({ command, patienceMs }) => {
         const isUpdated = ({ heard }: Said) => heard === UPDATED;
         const update = () => backend.order({ kind: 'update', uri: URI });
         await client.says(isUpdated, update);
-        await gateway.stored(session ?? '');
+        await gateway.stored();
         const awayMs = await gateway.restart(signal);
         expect(await client.call('after')).toMatchObject({ session });
         isStreamTried = awayMs < patienceMs;
