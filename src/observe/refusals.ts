@@ -29,6 +29,8 @@ export class RefusalLog {
     for (const [key, value] of Object.entries(about)) {
       if (value !== undefined) facts[key] = value.slice(0, CHARACTERS);
     }
+    // Between processes of the gateway: it says which connection failed, and how.
+    if (reason === 'owner_unavailable') facts.cause = String(failure.cause).slice(0, CHARACTERS);
     const who = about.principal ?? about.address ?? '';
     const text = `request refused: ${failure.message.slice(0, CHARACTERS)}`;
     this.#log.tell(levelOf(failure), `${reason} ${who}`, facts, text);
