@@ -80,7 +80,7 @@ export class Replicas {
       // Records of sessions that were taken over are gone with the data.
       if (epoch !== undefined && store.epoch !== epoch) this.#owners.doubt(this.#owners.taken);
       epoch = store.epoch;
-      void this.forwarding.look();
+      void this.forwarding.look(places).catch(() => undefined);
       this.#stopLooking = clock.after(LOOK_MS, look);
     };
     look();

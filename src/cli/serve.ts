@@ -30,6 +30,8 @@ import type { WorkerMember } from './workers/member.ts';
 
 /** How long the last responses may take to reach their clients. */
 const FLUSH_MS = 1_000;
+/** How long a replica that is gone still says so to those that have not heard of it. */
+const LINGER_MS = 500;
 /** Descriptors for files, pipes to a few processes, and health checks beyond the connection limit. */
 const RESERVED_DESCRIPTORS = 48;
 /** With fewer connections the gateway would be useless. */
@@ -167,7 +169,11 @@ export async function serve(
       await assembled.gateway.flush();
       await sleep(config.limits.replicaLeaveMs);
     }
-    await assembled.close(config.limits.drainMs, () => replicas?.close());
+    await assembled.close(config.limits.drainMs, async () => {
+      await replicas?.close();
+      // Others still send what they had begun to send.
+      if (replicas !== undefined) await sleep(LINGER_MS);
+    });
     await server.close({ drainMs: FLUSH_MS });
     await traces?.close(TRACES_MS);
     await observing.close();

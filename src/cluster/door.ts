@@ -15,6 +15,8 @@ const CIPHERS = 'ECDHE-PSK-CHACHA20-POLY1305';
 const versions = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
 const CONNECT_MS = 2_000;
 const HANDSHAKE_MS = 5_000;
+/** Less than the other end keeps an idle connection. */
+const IDLE_MS = 30_000;
 
 interface SharedKey {
   readonly identity: string;
@@ -40,7 +42,10 @@ export function doorOptions(secret: string, previous: readonly string[]): TlsOpt
 }
 
 export interface Dialer {
+  /** Keeps connections. */
   readonly agent: Agent;
+  /** Keeps none: for a process that may close its door at any moment. */
+  readonly freshAgent: Agent;
   dialAt(address: string): Dial;
   /** Whether a process with the key answers there, whatever it says. */
   answersAt(address: string): Promise<boolean>;
@@ -55,13 +60,15 @@ export function openDialer(secret: string): Dialer {
     checkServerIdentity: () => undefined,
     pskCallback: () => ({ psk: key, identity }),
   };
-  const agent = new Agent({ ...settings, keepAlive: true, maxFreeSockets: 64 });
+  const agent = new Agent({ ...settings, keepAlive: true, maxFreeSockets: 64, timeout: IDLE_MS });
+  const freshAgent = new Agent(settings);
   const dialer: Dialer = {
     agent,
+    freshAgent,
     answersAt: (address) =>
       new Promise((resolve) => {
         // On a connection of its own: one that is kept may lead nowhere.
-        const asking = dialer.dialAt(address)({ method: 'GET', path: '/', agent: new Agent(settings) });
+        const asking = dialer.dialAt(address)({ method: 'GET', path: '/', agent: freshAgent });
         asking.setTimeout(CONNECT_MS, () => asking.destroy());
         asking.on('response', (answer) => {
           answer.resume();

@@ -50,6 +50,7 @@ export interface Onward {
 export async function forward(res: HttpAnswer, { dial, agent, more, body, watched }: Onward): Promise<Forwarded> {
   const { req } = res;
   const headers = [...kept(req.rawHeaders, ownHeaders), ...more];
+  const isPiped = body === undefined && req.method === 'POST';
   if (res.requestId !== undefined && req.headers['x-request-id'] === undefined)
     headers.push('x-request-id', res.requestId);
   if (body === undefined) res.reading = { fail: () => res.destroy() };
@@ -76,7 +77,9 @@ export async function forward(res: HttpAnswer, { dial, agent, more, body, watche
       isAnswered = true;
       if (answer.headers[REFUSED_HEADER] !== undefined) {
         answer.resume();
-        resolve({ kind: 'cut', cause: new Error('the other process does not accept it: keys or clocks differ') });
+        const cause = new Error('the process there does not accept it: it is another one, or keys or clocks differ');
+        // It has not looked at the request. A body that was passed on cannot be sent once more.
+        resolve({ kind: isPiped ? 'cut' : 'away', cause });
         return;
       }
       const to = answer.headers[MOVED_HEADER];

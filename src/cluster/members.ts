@@ -62,6 +62,7 @@ export class Members {
   #renewedAt: number | undefined;
   #readAt: number;
   #isBeating = false;
+  #refreshing: Promise<void> | undefined;
 
   constructor(own: string, ports: MembersPorts) {
     this.own = own;
@@ -94,9 +95,14 @@ export class Members {
     await this.#tell();
   }
 
-  async close(): Promise<void> {
+  /** Says nothing any more, without a goodbye. */
+  silence(): void {
     this.#stopListening();
     this.#stopBeating?.();
+  }
+
+  async close(): Promise<void> {
+    this.silence();
     if (this.#address === undefined) return;
     this.#address = undefined;
     const gone = (await this.#ports.records()).delete(COLLECTION, this.own);
@@ -105,7 +111,10 @@ export class Members {
 
   /** Reads the store now: another process may know one that has joined a moment ago. Rejects with a StoreError. */
   refresh(): Promise<void> {
-    return this.#read();
+    this.#refreshing ??= this.#read().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
   }
 
   stateOf(member: string): MemberState {
@@ -121,6 +130,11 @@ export class Members {
   addressOf(member: string): string | undefined {
     const seen = this.#seen.get(member);
     return seen === undefined || (seen.isAbsent && seen.record.isLeaving) ? undefined : seen.record.address;
+  }
+
+  /** Also of one that has said goodbye: it may still finish what it began. */
+  lastAddressOf(member: string): string | undefined {
+    return this.#seen.get(member)?.record.address;
   }
 
   /** One that takes new work. */
@@ -189,9 +203,8 @@ export class Members {
     if (seen === undefined) this.#seen.set(name, { record, silentMs: 0, isAbsent: false });
     else {
       // Of two readings at a time, the older one may come last.
-      if (record.beat > seen.record.beat) Object.assign(seen, { record, silentMs: 0 });
+      if (record.beat > seen.record.beat) Object.assign(seen, { record, silentMs: 0, isAbsent: false });
       else seen.silentMs += passed;
-      seen.isAbsent = false;
     }
     if (record.config === this.#ports.config() || this.#warned.has(name)) return;
     this.#warned.add(name);

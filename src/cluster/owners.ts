@@ -9,6 +9,8 @@ import type { Records } from '../store/ports.ts';
 const COLLECTION = 'owner';
 /** Clocks of machines may be apart by this much. */
 const KEPT_MS = 3600_000;
+/** A session that was taken over is here within this time. */
+const CONTINUED_MS = 60_000;
 /** Sessions of which it is remembered where they were last: those of clients that use this process. */
 const REMEMBERED = 20_000;
 
@@ -24,7 +26,7 @@ export class Owners {
   /** Where sessions were found that are not at the process which opened them. */
   readonly #found = new BoundedMap<string>(REMEMBERED);
   /** Sessions that this process took over, each with the process that had it, and may still answer for old requests. */
-  readonly #taken = new Map<string, string>();
+  readonly #taken = new Map<string, { readonly from: string; readonly at: number }>();
   /** Sessions here that another process may have taken over meanwhile. */
   readonly #doubtful = new Set<string>();
 
@@ -45,7 +47,7 @@ export class Owners {
   async claim(id: string, seen: string | undefined, from: string, until: number): Promise<boolean> {
     const records = await this.#ports.records();
     if (!(await records.replace(COLLECTION, this.#ports.digest(id), seen, this.#own, until + KEPT_MS))) return false;
-    this.#taken.set(id, from);
+    this.#taken.set(id, { from, at: Date.now() });
     this.#doubtful.delete(id);
     this.#found.delete(id);
     return true;
@@ -62,7 +64,11 @@ export class Owners {
 
   /** The process that had the session before. */
   previousOf(id: string): string | undefined {
-    return this.#taken.get(id);
+    return this.#taken.get(id)?.from;
+  }
+
+  get doubtful(): readonly string[] {
+    return [...this.#doubtful];
   }
 
   isDoubtful(id: string): boolean {
@@ -84,7 +90,8 @@ export class Owners {
 
   /** Forgets sessions that have ended. */
   keep(isHere: (id: string) => boolean): void {
-    for (const id of this.#taken.keys()) if (!isHere(id)) this.#taken.delete(id);
+    const settled = Date.now() - CONTINUED_MS;
+    for (const [id, { at }] of this.#taken) if (at < settled && !isHere(id)) this.#taken.delete(id);
     for (const id of this.#doubtful) if (!isHere(id)) this.#doubtful.delete(id);
   }
 }

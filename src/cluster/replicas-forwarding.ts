@@ -10,14 +10,11 @@ import type { Door, ForwardedFrom, Forwarding, Passing } from '../downstream/for
 import { headersOf } from '../downstream/request-headers.ts';
 import { respondEmpty, respondFailure } from '../downstream/respond.ts';
 import { Failure } from '../errors/failure.ts';
-import type { SessionOrigin } from '../exchange/arrival.ts';
+import type { SessionOrigin, SessionPlaces } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import type { Dialer } from './door.ts';
-import { ENVELOPE_HEADER, type Envelopes } from './envelope.ts';
-import { type Forwarded, forward, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
-import type { Members } from './members.ts';
-import { OpenForwards } from './open-forwards.ts';
+import { type Forwarded, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
 import type { Owners } from './owners.ts';
+import { ReplicaCarrier, type ReplicaCarrierPorts } from './replica-carrier.ts';
 
 /** How often to look whether a process that does not answer is gone. */
 const LOOK_MS = 100;
@@ -26,12 +23,8 @@ const SLACK_MS = 2_000;
 /** A request that is sent from one process to the next so often is sent in a circle. */
 const MOST_HOPS = 6;
 
-export interface ReplicasPorts {
-  readonly members: Members;
+export interface ReplicasPorts extends ReplicaCarrierPorts {
   readonly owners: Owners;
-  readonly envelopes: Envelopes;
-  /** How the others are reached. */
-  readonly onward: Dialer;
   /** Where the others reach this one. */
   readonly door: Door;
   readonly leaseMs: number;
@@ -42,10 +35,11 @@ export class ReplicasForwarding implements Forwarding {
   readonly member: string;
   readonly door: Door;
   readonly #ports: ReplicasPorts;
-  readonly #open = new OpenForwards();
+  readonly #carrier: ReplicaCarrier;
 
   constructor(ports: ReplicasPorts) {
     this.#ports = ports;
+    this.#carrier = new ReplicaCarrier(ports);
     this.member = ports.members.own;
     this.door = ports.door;
   }
@@ -68,26 +62,23 @@ export class ReplicasForwarding implements Forwarding {
     }
     const isHere = gateway.places.has(id);
     if (isHere && !members.isLeaving && !owners.isDoubtful(id) && !this.#isOfPrevious(passing, id)) return false;
+    // An id that is not ours is refused here.
+    if (!isHere && this.#originOf(passing) === undefined) return false;
     return this.#begin(passing, isClients ? this.#route(passing, id) : this.#answer(passing, id));
   }
 
   accept(req: IncomingMessage): ForwardedFrom | undefined {
-    const text = req.headers[ENVELOPE_HEADER];
-    const asked = { to: this.member, method: req.method ?? '', url: req.url ?? '' };
-    return typeof text === 'string' ? this.#ports.envelopes.open(text, asked) : undefined;
+    return this.#carrier.accept(req);
   }
 
   /** To be called now and then. */
-  look(): Promise<void> {
-    const { members, onward } = this.#ports;
-    return this.#open.look(
-      (member) => members.stateOf(member) === 'gone',
-      (member) => onward.answersAt(members.addressOf(member) ?? ''),
-    );
+  async look(places: SessionPlaces): Promise<void> {
+    for (const id of this.#ports.owners.doubtful) await this.#hasLost(places, id);
+    await this.#carrier.look();
   }
 
   close(): void {
-    this.#ports.onward.agent.destroy();
+    this.#carrier.close();
   }
 
   #begin({ res }: Passing, doing: Promise<void>): true {
@@ -107,7 +98,7 @@ export class ReplicasForwarding implements Forwarding {
 
   async #bound(passing: Passing, member: string): Promise<void> {
     for (const until = this.#deadline(); ; await sleep(LOOK_MS)) {
-      const outcome = await this.#forward(passing, member);
+      const outcome = await this.#carrier.carry(passing, member);
       if (outcome.kind === 'answered') return;
       if (outcome.kind === 'moved' || this.#ports.members.stateOf(member) === 'gone') return passing.serve();
       if (outcome.kind === 'cut' || Date.now() > until) return respondUnavailable(passing.res, outcome.cause);
@@ -116,7 +107,7 @@ export class ReplicasForwarding implements Forwarding {
 
   /** Has another process serve it, or serves it here. */
   async #try(passing: Passing, member: string): Promise<void> {
-    const outcome = await this.#forward(passing, member);
+    const outcome = await this.#carrier.carry(passing, member);
     if (outcome.kind === 'cut') respondUnavailable(passing.res, outcome.cause);
     else if (outcome.kind !== 'answered') passing.serve();
   }
@@ -126,23 +117,25 @@ export class ReplicasForwarding implements Forwarding {
     const { owners, members } = this.#ports;
     const { res } = passing;
     const { places } = res.shared.gateway;
-    if (places.has(id)) {
+    if (places.has(id) && !(await this.#hasLost(places, id))) {
       if (this.#isOfPrevious(passing, id)) return respondMoved(passing, owners.previousOf(id));
       if (members.isLeaving && !(await this.#isKept(passing, id))) return respondMoved(passing, owners.found(id));
       return passing.serve();
     }
     const origin = this.#originOf(passing);
     if (origin === undefined) return passing.serve();
+    // The store may be closed already.
+    if (members.isLeaving) return respondMoved(passing, owners.found(id));
     const recorded = await owners.read(id);
     const owner = recorded ?? origin.member;
-    if (owner === this.member && !members.isLeaving) return passing.serve();
+    if (owner === this.member) return passing.serve();
     const isGiven =
       (res.forwarded?.takesOver === true && res.forwarded.from === owner) || members.stateOf(owner) === 'gone';
-    if (isGiven && !members.isLeaving && origin.until !== undefined) {
+    if (isGiven && origin.until !== undefined) {
       if (await owners.claim(id, recorded, owner, origin.until)) return passing.serve();
       return respondMoved(passing, await owners.read(id));
     }
-    respondMoved(passing, owner === this.member ? undefined : owner);
+    respondMoved(passing, owner);
   }
 
   /** A request of a client: finds the process that has its session, or takes the session over. */
@@ -151,7 +144,7 @@ export class ReplicasForwarding implements Forwarding {
     const { places } = passing.res.shared.gateway;
     const previous = owners.previousOf(id);
     if (previous !== undefined && this.#isOfPrevious(passing, id)) return this.#try(passing, previous);
-    if (places.has(id) && !(await this.#hasLost(passing, id))) {
+    if (places.has(id) && !(await this.#hasLost(places, id))) {
       if (!members.isLeaving || (await this.#isKept(passing, id))) return passing.serve();
       if (owners.found(id) === undefined) return this.#giveAway(passing, id);
     }
@@ -160,13 +153,23 @@ export class ReplicasForwarding implements Forwarding {
   }
 
   /** Whether another process has taken the session over while this one was cut off. */
-  async #hasLost({ res }: Passing, id: string): Promise<boolean> {
+  async #hasLost(places: SessionPlaces, id: string): Promise<boolean> {
     const { owners, members } = this.#ports;
     if (!owners.isDoubtful(id)) return false;
-    const owner = await owners.read(id);
+    let owner: string | undefined;
+    try {
+      owner = await owners.read(id);
+    } catch {
+      // While the store is away, sessions go on where they are.
+      return false;
+    }
     owners.settle(id);
-    if (owner === undefined || owner === this.member || members.stateOf(owner) === 'gone') return false;
-    res.shared.gateway.places.release(id);
+    if (owner === undefined || owner === this.member) return false;
+    const until = places.untilOf(id);
+    // The one that took it over is gone: the session goes on here.
+    const isFree = members.stateOf(owner) === 'gone' && until !== undefined;
+    if (isFree && (await owners.claim(id, owner, owner, until))) return false;
+    places.release(id);
     owners.foundAt(id, owner);
     return true;
   }
@@ -175,7 +178,7 @@ export class ReplicasForwarding implements Forwarding {
     const { owners, members } = this.#ports;
     const other = members.another();
     if (other === undefined) return passing.serve();
-    const outcome = await this.#forward(passing, other, true);
+    const outcome = await this.#carrier.carry(passing, other, true);
     if (outcome.kind === 'answered') owners.foundAt(id, other);
     else if (outcome.kind === 'cut') respondUnavailable(passing.res, outcome.cause);
     else if (outcome.kind === 'moved' && outcome.to !== undefined && outcome.to !== this.member) {
@@ -197,7 +200,7 @@ export class ReplicasForwarding implements Forwarding {
         if (next === this.member) return passing.serve();
         continue;
       }
-      const outcome: Forwarded = await this.#forward(passing, next);
+      const outcome: Forwarded = await this.#carrier.carry(passing, next);
       if (outcome.kind === 'answered') return owners.foundAt(id, next === origin.member ? undefined : next);
       if (outcome.kind === 'cut') return respondUnavailable(res, outcome.cause);
       if (outcome.kind === 'moved') {
@@ -208,8 +211,12 @@ export class ReplicasForwarding implements Forwarding {
       } else {
         cause = outcome.cause;
         // Until its lease has ended, the process may have the session and be cut off from this one alone.
-        if (members.stateOf(next) === 'gone') next = undefined;
-        else await sleep(LOOK_MS);
+        if (members.stateOf(next) !== 'gone' && members.addressOf(next) !== undefined) await sleep(LOOK_MS);
+        else {
+          hops += 1;
+          next = await this.#claim(id, origin, next);
+          if (next === this.member) return passing.serve();
+        }
       }
     }
     // An answer that nobody waits for any more.
@@ -234,8 +241,9 @@ export class ReplicasForwarding implements Forwarding {
     const { owners, members } = this.#ports;
     const recorded = await owners.read(id);
     const owner = recorded ?? member;
-    if (members.addressOf(owner) === undefined) await members.refresh();
-    if (owner === this.member || (owner !== last && members.stateOf(owner) === 'alive')) return owner;
+    if (owner === this.member) return owner;
+    if (members.lastAddressOf(owner) === undefined) await members.refresh();
+    if (owner !== last && members.addressOf(owner) !== undefined) return owner;
     // Only the process that is gone could serve it: this one says that it is not found.
     if (until === undefined) return this.member;
     if (members.isLeaving) return members.another() ?? this.member;
@@ -260,24 +268,6 @@ export class ReplicasForwarding implements Forwarding {
 
   #originOf({ res, endpoint, sender }: Passing): SessionOrigin | undefined {
     return res.shared.gateway.places.openedBy({ endpoint, sender, header: headersOf(res.req) });
-  }
-
-  #forward({ res, sender, body }: Passing, member: string, takesOver = false): Promise<Forwarded> {
-    const { members, envelopes, onward } = this.#ports;
-    const { req, shared } = res;
-    const envelope = envelopes.write({
-      ...{
-        from: this.member,
-        to: member,
-        method: req.method ?? '',
-        url: req.url ?? '',
-        principal: sender.principal.key,
-      },
-      ...{ address: shared.currentGeneration.now.addresses.of(req), takesOver },
-    });
-    const dial = onward.dialAt(members.addressOf(member) ?? '');
-    const watched = (cut: () => void) => this.#open.add(member, cut);
-    return forward(res, { dial, agent: onward.agent, more: [ENVELOPE_HEADER, envelope], body, watched });
   }
 
   #deadline(): number {

@@ -87,6 +87,10 @@ export interface SessionPlaces {
   canTake(request: SentRequest): Promise<boolean>;
   /** The session goes on in another process. */
   release(id: string): void;
+  /** Until when a session that is here may live, in milliseconds since 1970. Undefined: only this process has it. */
+  untilOf(id: string): number | undefined;
+  /** A shutdown waits for it. */
+  busyUntil(done: Promise<unknown>): void;
 }
 
 export interface SessionOrigin {

@@ -47,6 +47,16 @@ export class OwnSessions implements SessionPlaces {
     return this.#pipeline.continued.mayLoseProcesses(endpoint, principal);
   }
 
+  untilOf(id: string): number | undefined {
+    return this.#pipeline.shared.sessions.get(id)?.seal?.until;
+  }
+
+  busyUntil(done: Promise<unknown>): void {
+    const { work } = this.#pipeline.shared;
+    work.begin();
+    void done.finally(work.ended).catch(() => undefined);
+  }
+
   release(id: string): void {
     const { sessions } = this.#pipeline.shared;
     sessions.release(id, new Failure('session_ended', { message: 'The session goes on in another process' }));

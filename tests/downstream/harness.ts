@@ -124,6 +124,8 @@ export interface Connected {
 const noPlaces: Gateway['places'] = {
   ...{ ids: [], has: () => true, openedBy: () => undefined, awaits: () => false, canMove: async () => false },
   canTake: async () => false,
+  untilOf: () => undefined,
+  busyUntil: () => undefined,
   release: () => undefined,
 };
 

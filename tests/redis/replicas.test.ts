@@ -115,6 +115,23 @@ describe('a replica that is killed', verifies('gateway:replicas:killed'), () => 
     expect(balancer.log.length).toBeGreaterThan(0);
   });
 
+  it('and started again at the same address does not stand in the way of its old sessions', async () => {
+    const backend = await legacyBackend(echo);
+    const ports = [await freePort(), await freePort()];
+    // The third takes the address of the first.
+    const each = (number: number) => ({ replicas: { listen: `127.0.0.1:${ports[number % 2]}` } });
+    const replicas = await startReplicas({ backends: { b: { url: backend.url } } }, { count: 2, each });
+    const [killed, other] = replicas.all;
+    const client = await connectLegacy(`${killed?.origin}/mcp`);
+    killed?.program.kill('SIGKILL');
+    await killed?.program.exited;
+    const again = await replicas.add();
+    for (const { origin } of [other, again].filter((one) => one !== undefined)) {
+      const moved = Object.assign(Object.create(Object.getPrototypeOf(client)), client, { url: `${origin}/mcp` });
+      expect((await moved.post(call(1, { n: 1 }))).json()).toEqual(result(1, text('{"n":1}')));
+    }
+  });
+
   it('takes its stateful stdio sessions with it: 404, within the time of a lease', async () => {
     const backend = await legacyProcess({ 'tools/call': (turn) => turn.result(text('done')) });
     const { url, all } = await startReplicas({ backends: { b: { command: backend.command, args: backend.args } } });

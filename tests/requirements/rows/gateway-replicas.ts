@@ -23,6 +23,11 @@ export const gatewayReplicas = {
     spec: 'gateway',
     behaviour: 'Replicas that are restarted one after the other fail no call and end no session with HTTP backends.',
   }),
+  'gateway:replicas:members': held({
+    spec: 'gateway',
+    behaviour:
+      'A replica that is not heard of for its lease counts as gone, whatever the clocks say; none does while the store is away.',
+  }),
   'gateway:replicas:degraded': held({
     spec: 'gateway',
     behaviour:
