@@ -37,9 +37,10 @@ export function workersOf({ program }: Served): readonly number[] {
     .map((line) => Number.parseInt(line, 10));
 }
 
+/** A connection that is dealt to a worker while it dies is not answered: the next one is. */
 export async function readiness({ origin }: Served): Promise<{ readonly code: number; readonly body: Json }> {
-  const answer = await send(`${origin}/readyz`, { method: 'GET' });
-  return { code: answer.status, body: answer.json() };
+  const answer = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  return { code: answer?.status ?? 0, body: (await answer?.json()) ?? {} };
 }
 
 /** Waits until each of `WORKERS` requests in a row, one for each worker, is answered so. */
