@@ -27,8 +27,8 @@ interface Counts {
  * One file and some functions look whether a call is observed or traced. One or two functions differ between runs.
  */
 const most: Readonly<Record<Era, Counts>> = {
-  modern: { files: 52, functions: 238, bytes: 6_700 },
-  legacy: { files: 58, functions: 240, bytes: 6_500 },
+  modern: { files: 52, functions: 240, bytes: 6_700 },
+  legacy: { files: 58, functions: 242, bytes: 6_500 },
 };
 const WARM_UP = 3_000;
 const COUNTED = 1_000;

@@ -119,8 +119,14 @@ const apart = [
   { name: 'oidc-provider', entry: 'oidc-provider', imported: /^oidc-provider$/ },
   { name: 'otlp', entry: 'src/observe/traces/export.ts', imported: /^\.\/export\.ts$/ },
   { name: 'redis', entry: 'src/store/redis/redis-client.ts', imported: /^\.\/redis-client\.ts$/ },
+  {
+    name: 'certificates',
+    entry: 'src/proxy/certificates/certificate.ts',
+    imported: /\/certificates\/certificate\.ts$/,
+  },
   { name: 'pins', entry: 'src/pins/open.ts', imported: /\/pins\/open\.ts$/ },
   { name: 'pins-command', entry: 'src/cli/pins/command.ts', imported: /\/pins\/command\.ts$/ },
+  { name: 'approvals', entry: 'src/approvals/open.ts', imported: /\/approvals\/open\.ts$/ },
   { name: 'doctor', entry: 'src/cli/doctor-command.ts', imported: /\/doctor-command\.ts$/ },
   { name: 'check', entry: 'src/cli/check-command.ts', imported: /\/check-command\.ts$/ },
 ];

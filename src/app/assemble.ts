@@ -182,6 +182,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
   const shared = createSharedServices(config, {
     ...{ currentGeneration, log, counters, refusals, clock, timeOfDay, warn, events, instance, metGateways },
     ...{ storage, worker, stateSecret, store, counts, member: options.member },
+    consoleUrl: () => operating?.address,
     observer: messageObserver(watchers),
     sampledObserver: traces && messageObserver([...watchers, traces]),
     tracer: traces?.messages,

@@ -125,11 +125,15 @@ export class ConsoleHost {
     });
   }
 
+  /** Undefined where there is no console, and until it is open. */
+  get address(): string | undefined {
+    return this.#operators === undefined ? undefined : `${this.#url}/console`;
+  }
+
   /** Where the console is; for the person at this machine a link that works once. Undefined where there is none. */
   link(): string | undefined {
-    if (this.#operators === undefined) return undefined;
-    const address = `${this.#url}/console`;
-    return this.#operators.isPersonal ? `${address}#enter=${this.#operators.newLink()}` : address;
+    const { address } = this;
+    return this.#operators?.isPersonal === true ? `${address}#enter=${this.#operators.newLink()}` : address;
   }
 
   /** For the control socket, which only the user who runs the gateway can open: only that user gets a link. */

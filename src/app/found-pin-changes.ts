@@ -29,6 +29,10 @@ export function tellPinChange({ warn, counters, authorizer }: FoundChanges, chan
   authorizer().recordPinChange({ backend, name: kind === 'instructions' ? kind : name, isHeld });
 }
 
+export function tellSilencedPins({ warn }: Pick<FoundChanges, 'warn'>, backend: string): void {
+  warn('a backend offers too much that is not pinned: its further changes are judged, but not reported', { backend });
+}
+
 /** Once for each pin file that cannot be used. */
 export function tellPinProblem({ warn }: Pick<FoundChanges, 'warn'>, { problem, file, mode }: PinGuard): void {
   if (problem === undefined) return;

@@ -15,7 +15,8 @@ import type { Traces } from '../observe/traces/open.ts';
 import { callObserver } from '../observe/watchers.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import type { Generation } from '../pipeline/generation.ts';
-import { type CreateOptions, createBackend } from '../upstream/create-backend.ts';
+import { clientCredentials } from '../upstream/client-credentials.ts';
+import { type CreateOptions, createBackend, type PresentedTo } from '../upstream/create-backend.ts';
 import { ProbeSlots } from '../upstream/probe-slots.ts';
 import { about } from '../wire/about.ts';
 import { keyFileAt } from './key-files.ts';
@@ -51,7 +52,7 @@ export class PartMaker {
     const tracer = traces?.backend(settings);
     const calls = callObserver(tracer === undefined ? watchers : [...watchers, { calls: () => tracer }], settings);
     const notes = { ...backendNotes(name, log, counters), calls, tracer };
-    const presented = this.#options.oauth.presentedTo(settings);
+    const presented = presentedTo(settings, this.#options.oauth);
     const backend = createBackend(settings, {
       ...{ limits, clock, version: about.version, notes, slots: this.#slots, since, wireTrace, ...descent },
       ...(presented && { presented }),
@@ -95,4 +96,9 @@ export class PartMaker {
     this.#options.refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
     authorizer.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
   }
+}
+
+function presentedTo(backend: BackendConfig, oauth: UpstreamOAuth): PresentedTo | undefined {
+  const isClients = backend.kind === 'http' && backend.credentials === 'client';
+  return isClients ? { kind: 'personal', credentialProviderFor: clientCredentials } : oauth.presentedTo(backend);
 }

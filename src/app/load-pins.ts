@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import type { PinGuard } from '../pins/ports.ts';
 import { digest } from './digest.ts';
-import { type FoundChanges, tellPinChange, tellPinProblem } from './found-pin-changes.ts';
+import { type FoundChanges, tellPinChange, tellPinProblem, tellSilencedPins } from './found-pin-changes.ts';
 
 type OpenPins = typeof import('../pins/open.ts').openPins;
 
@@ -36,6 +36,7 @@ export class PinMaker {
       since: generation,
       digest,
       found: (change, mode) => tellPinChange(found, change, mode),
+      silenced: (backend) => tellSilencedPins(found, backend),
     });
     tellPinProblem(found, pins);
     return pins;

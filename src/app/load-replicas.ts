@@ -21,11 +21,22 @@ export async function loadReplicas(
   // The config has no replicas without a store.
   if (config.replicas === undefined || store === undefined) return undefined;
   const { Replicas } = await import('./replicas.ts');
+  const known = remembered(digestOf);
   return new Replicas(config, config.replicas, {
     ...{ store, clock: systemClock, timeOfDay: Date.now, portOffset },
     warn: (text, facts) => log.warn(facts, text),
-    configDigest: () => digestOf(current()),
+    configDigest: () => known(current()),
   });
+}
+
+/** The digest is asked for every second, and a config may be large. */
+function remembered(digestOf: (config: Config) => string): (config: Config) => string {
+  const digests = new WeakMap<Config, string>();
+  return (config) => {
+    const text = digests.get(config) ?? digestOf(config);
+    digests.set(config, text);
+    return text;
+  };
 }
 
 /** Of what decides about requests: addresses and directories differ between machines. */

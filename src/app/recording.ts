@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import type { Counters } from '../observe/counters.ts';
 import { RecordingFile } from '../observe/recording-file.ts';
-import type { RequestRecorder } from '../policy/authorizer.ts';
+import type { RequestRecorder } from '../policy/authorizer-parts.ts';
 import { type RecordingSettings, readByRules, recordedRequest } from '../policy/recorded-request.ts';
 import { isSame } from './reload/is-same.ts';
 import type { WorkerPlace } from './worker-share.ts';

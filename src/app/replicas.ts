@@ -1,6 +1,8 @@
 /** This process as one of several replicas: how it joins them, reaches them, and leaves. */
-import { doorOptions, openDialer } from '../cluster/door.ts';
-import { Envelopes } from '../cluster/envelope.ts';
+import { guardedDial, guardedServer } from '../cluster/door.ts';
+import { Hellos } from '../cluster/lanes/hello.ts';
+import { openLaneDoor } from '../cluster/lanes/lane-door.ts';
+import { Lanes } from '../cluster/lanes/lanes.ts';
 import { Members } from '../cluster/members.ts';
 import { Owners } from '../cluster/owners.ts';
 import { ReplicasForwarding } from '../cluster/replicas-forwarding.ts';
@@ -16,7 +18,7 @@ import { newId } from './shared-services.ts';
 
 const MEMBER_CHARACTERS = 12;
 /** Clocks of machines may be apart by a minute. */
-const ENVELOPE_MS = 70_000;
+const HELLO_MS = 70_000;
 /**
  * How often to forget sessions that have ended, and to see whether the store has lost its data, or a process is gone
  * that requests wait for.
@@ -60,12 +62,20 @@ export class Replicas {
     });
     this.#owners = new Owners(this.member, { records, digest });
     const { host, port } = config.listen;
+    const own = this.member;
+    const hellos = new Hellos({ seal: sealed('forward'), timeOfDay, newId, validMs: HELLO_MS });
+    const dialAt = guardedDial(key);
+    const dial = (member: string) => {
+      const address = this.members.lastAddressOf(member);
+      return address === undefined ? undefined : dialAt(address);
+    };
     this.forwarding = new ReplicasForwarding({
-      ...{ members: this.members, owners: this.#owners, leaseMs, onward: openDialer(key) },
-      envelopes: new Envelopes({ seal: sealed('forward'), timeOfDay, newId, validMs: ENVELOPE_MS }),
-      door: { host, port: port === 0 ? 0 : port + portOffset, tls: doorOptions(key, previous) },
-      opened: (address) => {
-        this.#joining = this.members.join(this.#addressAt(address.port));
+      ...{ members: this.members, owners: this.#owners, leaseMs, lanes: new Lanes({ own, hellos, dial }) },
+      open: async (enter, fault) => {
+        const at = { host, port: port === 0 ? 0 : port + portOffset };
+        const door = await openLaneDoor(guardedServer(key, previous), at, { own, hellos, enter, fault });
+        this.#joining = this.members.join(this.#addressAt(door.port));
+        return door;
       },
     });
   }
@@ -74,6 +84,7 @@ export class Replicas {
   async joined(places: SessionPlaces): Promise<void> {
     const { clock, store } = this.#options;
     this.members.onLapse = () => this.#owners.doubt(places.ids);
+    places.askBeforeExpiry((id) => this.#owners.isElsewhere(id));
     let { epoch } = store;
     const look = () => {
       this.#owners.keep((id) => places.has(id));

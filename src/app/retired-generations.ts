@@ -47,11 +47,11 @@ export class RetiredGenerations {
     this.#closeServices(unused, current);
   }
 
-  /** A question that is under way has a time limit of its own; all have ended after `drainMs`. */
+  /** Not at once: a request of this generation may be about to ask. What is asked by then is answered first. */
   #closeLater(points: DecisionPoints, { config }: BuiltGeneration): void {
     this.#finishing.add(points);
     this.#clock.after(config.limits.drainMs, () => {
-      void points.close().finally(() => this.#finishing.delete(points));
+      void points.retire().finally(() => this.#finishing.delete(points));
     });
   }
 

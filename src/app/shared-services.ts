@@ -29,6 +29,7 @@ import { createSeal } from '../store/seal.ts';
 import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
 import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
+import { approvalDesk } from './approval-desk.ts';
 import type { BuiltGeneration } from './build-generation.ts';
 import type { Counts } from './counts.ts';
 import { digest } from './digest.ts';
@@ -60,6 +61,8 @@ export interface SharedServicesOptions extends Given {
   readonly stateSecret?: string | undefined;
   /** Absent: this process is the only one. */
   readonly store?: StoreEngine | undefined;
+  /** The address of the console. Undefined where there is none. */
+  readonly consoleUrl: () => string | undefined;
 }
 
 export function createSharedServices(config: Config, options: SharedServicesOptions): SharedServices {
@@ -77,6 +80,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     mayLoseData: options.store !== undefined,
   });
   options.store?.onReady(() => void sessionRecords.readEnds());
+  const bus = options.store?.bus ?? new MemoryBus();
   let sessionSeal: SessionSeal | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
@@ -119,7 +123,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
         total: counts.slots('sessions', limits.sessionsTotal),
       },
       clock,
-      bus: options.store?.bus ?? new MemoryBus(),
+      bus,
       records: sessionRecords,
     }),
     sessionRecords,
@@ -131,6 +135,10 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
       // Also with a shared store: a pending call is taken at the process that has it.
       ...{ clock, seal, newId, member, lease: new MemoryLease(() => clock.now()) },
       roomAt: (name) => roomForPending(currentGeneration.now.config, name),
+    }),
+    approvals: approvalDesk({
+      ...{ currentGeneration, limits, clock, timeOfDay, bus, newId, consoleUrl: options.consoleUrl },
+      records: async () => (await storage.open()).records,
     }),
     toolHeaders: new ToolHeaders(clock, (upstream) =>
       listAll(systemPermit('list'), 'tools/list', upstream, limits.listCacheBytes),

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { ServerRequest } from '../exchange/call.ts';
-import { concat, type Raw, rewrite, splice } from '../wire/compose.ts';
+import { concat, type Raw, rewrite, splice, spliceMessage } from '../wire/compose.ts';
 import type { Request, ResultResponse, Span } from '../wire/message.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { membersAt, skimMessage } from '../wire/skim.ts';
@@ -75,6 +75,15 @@ export function inputRequired(questions: readonly InputQuestion[], state: string
     ...members,
     `},"requestState":${JSON.stringify(state)}}`,
   ]);
+}
+
+/** A retry whose answers were for the gateway: the backend has asked nothing yet. */
+export function withoutAnswers(request: Request): Request {
+  const { bytes, params } = request;
+  if (params === undefined) return request;
+  const isAnswer = (key: string) => key === 'inputResponses' || key === 'requestState';
+  const rest = rewrite(bytes, params, { drop: isAnswer });
+  return skimMessage(spliceMessage(request, [{ span: params, with: rest }])) as Request;
 }
 
 /** The answers in a retry, each exactly as sent. */

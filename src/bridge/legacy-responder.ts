@@ -94,7 +94,7 @@ export class LegacyResponder implements CallSink {
     const { row } = this.#request;
     try {
       if (this.#triesAgain(outcome)) return;
-      this.#respond(row.list === 'tools' ? screened(outcome, this.#context.warn) : outcome);
+      this.#respond(row.list === undefined ? outcome : screened(row, outcome, this.#context.warn));
     } catch (error) {
       this.#exchange.fail(this.#context.fault(error));
     }

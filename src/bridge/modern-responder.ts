@@ -128,7 +128,7 @@ export class ModernResponder implements CallSink {
     }
     const { row } = this.#request;
     try {
-      this.#respond(exchange, row.list === 'tools' ? screened(outcome, this.#context.warn) : outcome);
+      this.#respond(exchange, row.list === undefined ? outcome : screened(row, outcome, this.#context.warn));
     } catch (error) {
       exchange.fail(this.#context.fault(error));
     }

@@ -55,11 +55,14 @@ interface Sealed {
   readonly member?: string;
   /** For a call that is to be made again. */
   readonly rounds?: number;
+  /** For a call that waits for an approval: the question. Any process can find it. */
+  readonly approval?: string;
 }
 
 interface PendingCall {
   readonly responder: ModernResponder;
-  readonly principal: string;
+  /** The key of the principal that it counts for. */
+  readonly holder: string;
   readonly backend: string;
   /** The path of the endpoint. */
   readonly endpoint: string;
@@ -97,10 +100,10 @@ export class PendingCalls {
 
   /** Returns the state with which the client's retry finds the call, or a failure at the limit. */
   park(responder: ModernResponder, claim: Claim, backend: string): string | Failure {
-    const { principal } = claim;
+    const { key: holder } = claim.principal.holder ?? claim.principal;
     const isFull =
       this.#parked.size >= this.#limits.parkedTotal ||
-      this.#perPrincipal.of(principal.key) >= this.#limits.parkedPerPrincipal ||
+      this.#perPrincipal.of(holder) >= this.#limits.parkedPerPrincipal ||
       this.#perBackend.of(backend) >= this.#roomAt(backend);
     if (isFull) return new Failure('too_many_parked');
     const id = this.#newId();
@@ -109,8 +112,8 @@ export class PendingCalls {
       this.#remove(id);
       responder.abandon('The client did not retry the request in time');
     });
-    this.#parked.set(id, { responder, principal: principal.key, backend, endpoint: claim.endpoint, stopWaiting });
-    this.#perPrincipal.add(principal.key, 1);
+    this.#parked.set(id, { responder, holder, backend, endpoint: claim.endpoint, stopWaiting });
+    this.#perPrincipal.add(holder, 1);
     this.#perBackend.add(backend, 1);
     return this.#seal.seal(JSON.stringify({ id, member: this.#member, expires } satisfies Sealed), context(claim));
   }
@@ -119,6 +122,17 @@ export class PendingCalls {
   anew(claim: Claim, rounds: number): string {
     const expires = this.#clock.now() + this.#limits.parkedMs;
     return this.#seal.seal(JSON.stringify({ rounds, member: this.#member, expires } satisfies Sealed), context(claim));
+  }
+
+  /** The state for a retry that brings the answer to a question about an approval. The question has its own end. */
+  asking(claim: Claim, approval: string): string {
+    return this.#seal.seal(JSON.stringify({ approval, expires: 0 } satisfies Sealed), context(claim));
+  }
+
+  /** The question that a retry answers. Undefined where its state is another one. */
+  askedIn(state: string, claim: Claim): string | undefined {
+    const plain = this.#seal.open(state, context(claim));
+    return plain === undefined ? undefined : (JSON.parse(plain) as Sealed).approval;
   }
 
   /** Seals a backend's own state, as it is in the response, for the principal that receives it. */
@@ -182,7 +196,7 @@ export class PendingCalls {
     const parked = this.#parked.get(id);
     if (parked === undefined) return;
     this.#parked.delete(id);
-    this.#perPrincipal.add(parked.principal, -1);
+    this.#perPrincipal.add(parked.holder, -1);
     this.#perBackend.add(parked.backend, -1);
   }
 }

@@ -2,8 +2,10 @@
 
 import type { Failure } from '../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.ts';
+import { withoutInvalidSkills } from '../exchange/screened-skills.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
+import type { MethodRow } from '../wire/methods.ts';
 
 /** Starts the calls of one exchange, one for each round. */
 export interface CallStarter {
@@ -20,9 +22,16 @@ export interface ResponderLimits {
 /** Turns an unexpected exception into a failure that clients may see; its text goes to the log. */
 export type Fault = (error: unknown) => Failure;
 
-/** A list of tools as any client may see it: tools with invalid header annotations are left out, with a warning. */
-export function screened(outcome: CallOutcome, warn: Warn): CallOutcome {
+/** A list as any client may see it: tools with invalid header annotations and invalid skills are left out. */
+export function screened({ list }: MethodRow, outcome: CallOutcome, warn: Warn): CallOutcome {
   if (outcome.kind !== 'result' || outcome.screened === true) return outcome;
+  if (list === 'skills') {
+    const message = withoutInvalidSkills(outcome.message, (why, skill) =>
+      warn('a skill was left out: it is invalid', { skill, why }),
+    );
+    return { ...outcome, message };
+  }
+  if (list !== 'tools') return outcome;
   const message = withoutInvalidTools(outcome.message, (tool, why) =>
     warn('a tool was left out: its x-mcp-header is invalid', { tool, why }),
   );

@@ -1,5 +1,6 @@
 /** The merged discovery of an endpoint with several backends. */
 import type { Discovery } from '../exchange/upstream-session.ts';
+import { extensionsIn, mergeExtensions } from '../wire/declared-extensions.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
 import { isObject } from '../wire/values.ts';
 
@@ -19,10 +20,6 @@ export interface BackendDiscovery {
  */
 const lists = ['tools', 'prompts', 'resources'] as const;
 const others = ['completions', 'logging'] as const;
-/** Sets of named capabilities. Their members are joined, since backends may declare different ones. */
-const sets = ['experimental', 'extensions'] as const;
-/** Not supported through a merged endpoint. */
-const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: CapabilityMembers): Discovery {
   return {
@@ -80,10 +77,11 @@ function mergeCapabilities(parts: readonly BackendDiscovery[]): CapabilityMember
     const found = all(key);
     if (found.length > 0) merged[key] = joined(found);
   }
-  for (const key of sets) {
-    const { [TASKS_EXTENSION]: _tasks, ...carried } = joined(all(key));
-    if (Object.keys(carried).length > 0) merged[key] = carried;
-  }
+  // Sets of named capabilities, of which each backend may declare different ones.
+  const experimental = joined(all('experimental'));
+  if (Object.keys(experimental).length > 0) merged.experimental = experimental;
+  const extensions = mergeExtensions(parts.map(({ discovery }) => extensionsIn(discovery?.capabilities ?? {})));
+  if (Object.keys(extensions).length > 0) merged.extensions = extensions;
   return merged;
 }
 

@@ -10,6 +10,8 @@ export interface ListKey {
   readonly method: string;
   /** Who the list is shown to: a principal, a session, or a pool of sessions. */
   readonly owner: string;
+  /** The extensions that the list was read with, as one text. Empty: none. */
+  readonly extensions: string;
 }
 
 /** The result of reading a list. */
@@ -29,9 +31,17 @@ export interface KeptList extends BackendList, ReadResult {
 }
 
 interface PendingRead {
+  readonly owner: string;
   readonly list: Promise<KeptList>;
   readonly since: number;
   /** The list changed while it was being read. */
+  changed: boolean;
+}
+
+interface CachedList {
+  readonly owner: string;
+  readonly list: KeptList;
+  readonly bytes: number;
   changed: boolean;
 }
 
@@ -44,7 +54,7 @@ export class ListCache {
   readonly #mostBytes: number;
   readonly #now: () => number;
   /** In order of use. */
-  readonly #kept = new Map<string, { readonly list: KeptList; readonly bytes: number; changed: boolean }>();
+  readonly #kept = new Map<string, CachedList>();
   readonly #reading = new Map<string, PendingRead>();
   #bytes = 0;
   #versions = 0;
@@ -60,11 +70,11 @@ export class ListCache {
     return this.#changes;
   }
 
-  /** Undefined if there is no fresh list. */
-  fresh(key: ListKey): KeptList | undefined {
+  /** Undefined if there is no fresh list, or it is older than `mostMs`. */
+  fresh(key: ListKey, mostMs = Number.POSITIVE_INFINITY): KeptList | undefined {
     const found = this.#find(key);
     if (found === undefined || found.changed) return undefined;
-    return this.#now() - found.list.readAt < found.list.goodMs ? found.list : undefined;
+    return this.#now() - found.list.readAt < Math.min(found.list.goodMs, mostMs) ? found.list : undefined;
   }
 
   /** The list that was last read, if no change was announced since, and it is at most this old. */
@@ -84,15 +94,16 @@ export class ListCache {
     return running === undefined || running.changed ? undefined : running.since;
   }
 
-  /** Returns the cached list or reads it. Concurrent callers for the same list share one read. */
-  take(key: ListKey, read: () => Promise<ReadResult>): Promise<KeptList> {
-    const fresh = this.fresh(key);
+  /** Returns the list that `fresh` finds, or reads it. Concurrent callers for the same list share one read. */
+  take(key: ListKey, read: () => Promise<ReadResult>, mostMs?: number): Promise<KeptList> {
+    const fresh = this.fresh(key, mostMs);
     if (fresh !== undefined) return Promise.resolve(fresh);
     const name = nameOf(key, key.owner);
     const running = this.#reading.get(name);
     // A change during the read may not be in its result.
     if (running !== undefined && !running.changed) return running.list;
     const reading: PendingRead = {
+      owner: key.owner,
       list: read().then((list) => this.#keep(key, list, reading.changed)),
       since: this.#now(),
       changed: false,
@@ -108,14 +119,12 @@ export class ListCache {
   /** The backend announced a change of these lists, to one owner or to all. */
   changed(backend: string, methods: readonly string[], owner?: string): void {
     this.#changes++;
-    const marks = methods.map((method) => prefixOf({ backend, method }));
-    const concerned = (name: string) => {
-      const mark = marks.find((candidate) => name.startsWith(candidate));
-      if (mark === undefined) return false;
-      return owner === undefined || [owner, everybody].includes(name.slice(mark.length));
-    };
+    const marks = methods.map((method) => markOf(backend, method));
     for (const listCache of [this.#kept, this.#reading]) {
-      for (const [name, entry] of listCache) if (concerned(name)) entry.changed = true;
+      for (const [name, entry] of listCache) {
+        if (owner !== undefined && entry.owner !== owner && entry.owner !== everybody) continue;
+        if (marks.some((mark) => name.startsWith(mark))) entry.changed = true;
+      }
     }
   }
 
@@ -132,8 +141,7 @@ export class ListCache {
   }
 
   #find(key: ListKey) {
-    const prefix = prefixOf(key);
-    return this.#use(prefix + everybody) ?? this.#use(prefix + key.owner);
+    return this.#use(nameOf(key, everybody)) ?? this.#use(nameOf(key, key.owner));
   }
 
   #use(name: string) {
@@ -146,13 +154,14 @@ export class ListCache {
 
   #keep(key: ListKey, read: ReadResult, changed: boolean): KeptList {
     const list: KeptList = { ...read, backend: key.backend, version: ++this.#versions, readAt: this.#now() };
-    const name = nameOf(key, read.scope === 'public' ? everybody : key.owner);
+    const owner = read.scope === 'public' ? everybody : key.owner;
+    const name = nameOf(key, owner);
     const bytes = read.entries.reduce((sum, entry) => sum + entry.bytes.byteLength + ENTRY_OVERHEAD, ENTRY_OVERHEAD);
     this.#changes++;
     this.#drop(name);
     // The list was public before and no longer is.
     if (read.scope === 'private') this.#drop(nameOf(key, everybody));
-    this.#kept.set(name, { list, bytes, changed });
+    this.#kept.set(name, { owner, list, bytes, changed });
     this.#bytes += bytes;
     for (const oldest of [...this.#kept.keys()]) {
       if (this.#bytes <= this.#mostBytes || oldest === name) break;
@@ -169,15 +178,11 @@ export class ListCache {
   }
 }
 
-function nameOf(key: ListKey, owner: string): string {
-  return prefixOf(key) + owner;
+function nameOf({ backend, method, extensions }: ListKey, owner: string): string {
+  return `${markOf(backend, method)}${extensions.length}:${extensions}:${owner}`;
 }
 
 /** The length comes first, so that no backend's name can be the prefix of a different key. */
-function prefixOf({ backend, method }: Pick<ListKey, 'backend' | 'method'>): string {
-  return `${markOf(backend)}${method}:`;
-}
-
-function markOf(backend: string): string {
-  return `${backend.length}:${backend}:`;
+function markOf(backend: string, method?: string): string {
+  return `${backend.length}:${backend}:${method === undefined ? '' : `${method}:`}`;
 }

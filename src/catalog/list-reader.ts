@@ -4,8 +4,10 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
+import type { ClientFacts } from '../exchange/call.ts';
 import type { Clock } from '../exchange/clock.ts';
 import { callOnce, ownRequest } from '../exchange/own-call.ts';
+import { withoutInvalidSkills } from '../exchange/screened-skills.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Trace } from '../exchange/trace.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
@@ -20,7 +22,8 @@ import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { member, textMember, valueAt } from '../wire/values.ts';
 import { type Entry, readPage } from './entries.ts';
-import type { KeptList, ListCache, ReadResult } from './list-cache.ts';
+import type { KeptList, ListCache, ListKey, ReadResult } from './list-cache.ts';
+import type { ListDeclaration } from './list-declaration.ts';
 import type { Missing } from './merged-list.ts';
 
 /** On whose behalf lists are read. */
@@ -32,6 +35,8 @@ export interface Reader {
   readonly trace?: Trace | undefined;
   /** Equal for readers that the backend, in that era, shows the same lists. */
   owner(era: Era, backend: string): string;
+  /** The extensions that modern backends are told of. Legacy ones were told when the session was opened. */
+  readonly declaration: ListDeclaration;
   hold(permit: Permit, backend: string, row: MethodRow): Promise<UpstreamLease>;
 }
 
@@ -57,6 +62,13 @@ export interface ReadingLimits {
 /** One backend's list, or why it is missing. Undefined: the backend does not offer such a list. */
 export type ListPart = KeptList | Missing | undefined;
 
+interface ReadTimes {
+  /** How long the client waits. */
+  readonly waitMs: number;
+  /** How old a cached list may be. */
+  readonly mostMs: number | undefined;
+}
+
 /** A list is read again after this time, even if its `ttlMs` is longer. */
 const LONGEST_GOOD_MS = 60 * 60 * 1000;
 
@@ -74,9 +86,8 @@ export class ListReading {
     return endpoint.backends.flatMap((backend) => this.#last(backend, row, reader) ?? []);
   }
 
-  #last(backend: string, { method }: MethodRow, reader: Reader): KeptList | undefined {
-    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-    return this.#options.listCache.last({ backend, method, owner });
+  #last(backend: string, row: MethodRow, reader: Reader): KeptList | undefined {
+    return this.#options.listCache.last(keyOf(backend, row, reader, this.#eraOf(backend, reader)));
   }
 
   /** Whether every backend that offers this list was read at some time. */
@@ -96,15 +107,15 @@ export class ListReading {
   }
 
   /**
-   * A list of one backend, to judge a call by. It may be older than what clients are shown, by `listUnsureMs` at most:
-   * reading it for every call would double the requests to a backend that allows no caching. Rejects with a Failure
-   * where it cannot be read.
+   * A list of one backend, to judge a call by: at most `listUnsureMs` old, whatever `ttlMs` the backend sent. A longer
+   * one would let the backend choose when it is judged again; a shorter one would double the requests to a backend that
+   * allows no caching. Rejects with a Failure where the list cannot be read.
    */
   async judgedBy(backend: string, row: MethodRow, reader: Reader): Promise<readonly Entry[]> {
     const { listCache, limits } = this.#options;
-    const owner = reader.owner(this.#eraOf(backend, reader) ?? reader.prefers, backend);
-    const recent = listCache.recent({ backend, method: row.method, owner }, limits.listUnsureMs);
-    const part = recent ?? (await this.part(backend, row, reader));
+    const key = keyOf(backend, row, reader, this.#eraOf(backend, reader));
+    const recent = listCache.recent(key, limits.listUnsureMs);
+    const part = recent ?? (await this.part(backend, row, reader, limits.listUnsureMs));
     if (part === undefined) return [];
     if ('entries' in part) return part.entries;
     throw new Failure(part.reason);
@@ -120,7 +131,8 @@ export class ListReading {
     return { backend, reason, last: this.#last(backend, row, reader) };
   }
 
-  part(name: string, row: MethodRow, reader: Reader): ListPart | Promise<ListPart> {
+  /** `mostMs`: a cached list that is older is read again. Absent: only the list's own lifetime counts. */
+  part(name: string, row: MethodRow, reader: Reader, mostMs?: number): ListPart | Promise<ListPart> {
     const backend = this.#options.currentGeneration.now.backends.of(name, reader.principal);
     if (backend === undefined) return undefined;
     const { listCache, clock, limits } = this.#options;
@@ -130,31 +142,31 @@ export class ListReading {
     let waitMs = limits.listWaitMs;
     if (discovery !== undefined && era !== undefined) {
       if (!offers(discovery, row)) return undefined;
-      const key = { backend: name, method: row.method, owner: reader.owner(era, name) };
-      const fresh = listCache.fresh(key);
+      const key = keyOf(name, row, reader, era);
+      const fresh = listCache.fresh(key, mostMs);
       if (fresh !== undefined) return fresh;
       // Wait only the remaining time of a read that others already wait for, and not at all for an overdue one.
       const now = clock.now();
       waitMs = Math.max(0, waitMs - (now - (listCache.readingSince(key) ?? now)));
     }
-    return this.#readWithin(waitMs, backend, row, reader).catch((error: unknown) =>
+    return this.#readWithin({ waitMs, mostMs }, backend, row, reader).catch((error: unknown) =>
       this.#missing(name, row, reader, error),
     );
   }
 
-  async #readWithin(waitMs: number, backend: Backend, row: MethodRow, reader: Reader): Promise<ListPart> {
+  async #readWithin(times: ReadTimes, backend: Backend, row: MethodRow, reader: Reader): Promise<ListPart> {
     const { clock, listCache } = this.#options;
     const list = async (): Promise<ListPart> => {
       const discovery = await backend.discover(reader.prefers);
       const { eras } = discovery;
       if (!offers(discovery, row)) return undefined;
       const era = eras.includes(reader.prefers) ? reader.prefers : (eras[0] ?? reader.prefers);
-      const key = { backend: backend.name, method: row.method, owner: reader.owner(era, backend.name) };
-      return listCache.take(key, () => this.#read(backend.name, row, reader));
+      const key = keyOf(backend.name, row, reader, era);
+      return listCache.take(key, () => this.#read(backend.name, row, reader), times.mostMs);
     };
     // A late result is cached for the next request, and `late` is called.
     const reading = list();
-    return within(clock, waitMs, reading, () => {
+    return within(clock, times.waitMs, reading, () => {
       this.#tellWhenRead(reading, backend.name, row, reader);
       throw new Failure('backend_timeout');
     });
@@ -178,7 +190,7 @@ export class ListReading {
     const read = async () => {
       const upstream = await reader.hold(permit, name, row);
       try {
-        return await this.#readOn(upstream, permit, name, row, reader.trace);
+        return await this.#readOn(upstream, permit, name, row, reader);
       } finally {
         upstream.release?.();
       }
@@ -194,18 +206,24 @@ export class ListReading {
     permit: Permit,
     name: string,
     row: MethodRow,
-    trace: Trace | undefined,
+    { declaration, trace }: Reader,
   ): Promise<ReadResult> {
     const { limits, warn, currentGeneration } = this.#options;
     const read = (answer: ResultResponse) => {
-      const valid = withoutInvalidTools(answer, (tool, why) =>
+      const tools = withoutInvalidTools(answer, (tool, why) =>
         warn('a tool was left out: its x-mcp-header is invalid', { backend: name, tool, why }),
       );
+      const valid =
+        row.list !== 'skills'
+          ? tools
+          : withoutInvalidSkills(answer, (why, skill) =>
+              warn('a skill was left out: it is invalid', { backend: name, skill, why }),
+            );
       return readPage(valid, row, (why) =>
         warn('an entry of a list was left out', { backend: name, list: row.list, why }),
       );
     };
-    const pages = await listPages(permit, row, upstream, limits.listCacheBytes, read, trace);
+    const pages = await listPages(permit, row, upstream, limits.listCacheBytes, read, declaration.client, trace);
     const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0), LONGEST_GOOD_MS);
     const isTold = (upstream.hearing ?? 'heard') === 'heard' && tellsOfChanges(upstream.discovery.capabilities, row);
     const tells = isTold ? limits.listGoodMs : limits.listUnsureMs;
@@ -218,6 +236,11 @@ export class ListReading {
       scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }
+}
+
+function keyOf(backend: string, { method }: MethodRow, reader: Reader, era: Era = reader.prefers): ListKey {
+  const extensions = era === 'modern' ? reader.declaration.key : '';
+  return { backend, method, owner: reader.owner(era, backend), extensions };
 }
 
 function tellsOfChanges(capabilities: Readonly<Record<string, unknown>>, { capability }: MethodRow): boolean {
@@ -238,6 +261,7 @@ async function listPages<P extends { readonly next: string | undefined }>(
   upstream: UpstreamLease,
   mostBytes: number,
   read: (answer: ResultResponse) => P,
+  client?: ClientFacts,
   trace?: Trace,
 ): Promise<readonly P[]> {
   const call = upstream.aside ?? upstream.call.bind(upstream);
@@ -245,7 +269,7 @@ async function listPages<P extends { readonly next: string | undefined }>(
   let cursor: string | undefined;
   let size = 0;
   while (pages.length < PAGES) {
-    const request = { ...ownRequest(row.method, cursor === undefined ? {} : { cursor }), trace };
+    const request = { ...ownRequest(row.method, cursor === undefined ? {} : { cursor }, client), trace };
     const answer = await callOnce((sink) => call(permit, request, sink));
     size += answer.bytes.byteLength;
     if (size > mostBytes) throw new Failure('backend_too_large', { message: `${row.method} is too large` });

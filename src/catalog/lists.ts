@@ -15,7 +15,7 @@ import type { KeptList } from './list-cache.ts';
 import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
 import { type Digest, MergedList, type MergedParts, type Missing } from './merged-list.ts';
 import { createNames, type Names } from './names.ts';
-import { type BackendList, type ListView, mergeNamed, mergeResources, mergeTemplates } from './view.ts';
+import { type BackendList, type ListView, mergeNamed, mergeResources, mergeSkills, mergeTemplates } from './view.ts';
 
 export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
@@ -246,6 +246,7 @@ export class Lists {
   view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): ListView {
     if (row.list === 'resources') return mergeResources(lists);
     if (row.list === 'resourceTemplates') return mergeTemplates(lists);
+    if (row.list === 'skills') return mergeSkills(lists);
     return mergeNamed(lists, endpoint.names, this.names(endpoint));
   }
 
@@ -259,9 +260,9 @@ export class Lists {
   }
 }
 
-/** As many keys as there are lists of endpoints, for each era of clients. */
-function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers }: Reader): string {
-  return `${prefers} ${method} ${path}`;
+/** As many keys as there are lists of endpoints, for each era of clients and each set of extensions. */
+function standingKey({ path }: Endpoint, { method }: MethodRow, { prefers, declaration }: Reader): string {
+  return `${prefers} ${method} ${path} ${declaration.key}`;
 }
 
 /** A private list's cursor is bound to its principal, so that its later pages are private too. */

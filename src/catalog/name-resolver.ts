@@ -158,11 +158,12 @@ export class NameResolver {
     const { backend, name } = origin;
     const own = name === named.text ? message : renamed(message, row, name, named);
     const names = row.action === 'call' ? this.#namesOf(endpoint, origin) : undefined;
-    const isRead = row.method === 'resources/read';
-    // A resource read under a distinguished URI gets distinguished URIs in its result.
+    const isRead = row.action === 'read';
     if (isRead ? own === message : row.action !== 'call' && row.action !== 'get')
       return { backend, name, message: own, names };
-    return new LinkingTarget(backend, name, own, names, this.resources, endpoint, isRead ? undefined : reader);
+    const address = isRead ? named.text : undefined;
+    const asked = { backend, name, message: own, names, method: row.method, address };
+    return new LinkingTarget(asked, this.resources, endpoint, reader);
   }
 
   #namesOf(endpoint: Endpoint, origin: Origin): readonly string[] {

@@ -10,7 +10,7 @@ import type { Reader } from './list-reader.ts';
 import type { Lists } from './lists.ts';
 import type { Origin } from './names.ts';
 import { matchesTemplate } from './templates.ts';
-import { distinguished, type OwnedUri, readDistinguished } from './uris.ts';
+import { distinguished, isReserved, type OwnedUri, readDistinguished } from './uris.ts';
 import type { BackendList } from './view.ts';
 
 const rows = {
@@ -67,7 +67,7 @@ export class ResourceOwners {
 
   /** The URI by which a client reaches a backend's resource, as far as is known without reading lists. */
   addressOf(endpoint: Endpoint, { backend, name }: Origin, reader: Reader): string {
-    const isOnly = this.#onlyIn(endpoint) !== undefined;
+    const isOnly = this.#onlyIn(endpoint) !== undefined && !isReserved(name);
     return isOnly || this.isPlain(endpoint, backend, name, reader) ? name : distinguished(backend, name);
   }
 
@@ -112,7 +112,9 @@ export class ResourceOwners {
 
   /** The resource under its listed name and its backend's own name, as in `NameResolver.thing`. */
   thing(endpoint: Endpoint, kind: Thing['kind'], origin: Origin, reader: Reader): Thing | Promise<Thing> {
-    if (this.#onlyIn(endpoint) !== undefined) return { kind, name: origin.name };
+    const { backend, name: own } = origin;
+    if (this.#onlyIn(endpoint) !== undefined)
+      return isReserved(own) ? { kind, name: distinguished(backend, own), own } : { kind, name: own };
     return this.#thingAfterReading(endpoint, kind, origin, reader);
   }
 
@@ -133,6 +135,7 @@ export class ResourceOwners {
     const lists = { resources: resources.lists, templates: templates.lists };
     const owner = ownerOf(own, lists, endpoint.backends);
     const name = distinguished(origin.backend, own);
+    if (isReserved(own)) return { kind, name, own };
     if (owner === 'unknown') return { kind, name, also: own, own };
     const isPlain = 'backend' in owner && owner.backend === origin.backend && owner.uri === own;
     return { kind, name: isPlain ? own : name, own };
@@ -140,6 +143,7 @@ export class ResourceOwners {
 
   /** Whether the plain URI leads back to this backend. */
   isPlain(endpoint: Endpoint, backend: string, uri: string, reader: Reader): boolean {
+    if (isReserved(uri)) return false;
     const owner = ownerOf(uri, this.#knownLists(endpoint, reader), endpoint.backends);
     return typeof owner === 'object' && 'backend' in owner && owner.backend === backend && owner.uri === uri;
   }

@@ -15,6 +15,7 @@ import type { MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
 import { changedList, everyList } from '../wire/subscription-filter.ts';
 import type { ListCache } from './list-cache.ts';
+import { type ListDeclaration, listDeclaration } from './list-declaration.ts';
 import type { Reader } from './list-reader.ts';
 
 /**
@@ -34,6 +35,10 @@ export class ModernReader implements Reader {
     this.principal = principal;
     this.#upstreams = upstreams;
     this.#client = client;
+  }
+
+  get declaration(): ListDeclaration {
+    return listDeclaration(this.#client);
   }
 
   owner(era: Era): string {
@@ -63,6 +68,7 @@ export function readerForSession(
     principal,
     trace,
     prefers: 'legacy',
+    declaration: listDeclaration(session.client),
     owner: (era, backend) => {
       if (era === 'modern') return principalOwner(session.principal);
       const lists = session.downstream === nowhere ? undefined : upstreams.listsFor(session, backend);

@@ -8,6 +8,7 @@ import type { Member, Notification, ObjectSpan, Request, ResultResponse, Span } 
 import type { MethodRow } from '../wire/methods.ts';
 import { elementsAt, membersAt, skimMessage } from '../wire/skim.ts';
 import { asBuffer, member, stringAt, textMember } from '../wire/values.ts';
+import { distinguishedAt, type UriPlace, valuesOf } from './extension-uris.ts';
 
 export interface NamedTarget {
   readonly kind: 'tool' | 'prompt' | 'resource';
@@ -99,28 +100,37 @@ function movedObject(object: ObjectSpan | undefined, from: number, by: number): 
 }
 
 /** Returns the client's form of a backend's URI; undefined if it stays the same. */
-type RenameUri = (uri: string) => string | undefined;
+export type RenameUri = (uri: string) => string | undefined;
+
+/** How the URIs of a backend are written in a result. */
+export interface ResultUris {
+  readonly backend: string;
+  /** Where the result has URIs of extensions. */
+  readonly places: readonly UriPlace[];
+  /** Asked for once there is a URI. */
+  rename(): RenameUri;
+}
 
 const marker = Buffer.from('"uri"');
 
 /**
- * Returns the same message if nothing changes. `renaming` is asked for once there is a URI; it returns undefined where
- * all stay the same. If `"uri"` occurs only spelled with escapes, the result is not searched, and the URI stays the
- * backend's.
+ * Returns the same message if nothing changes. If `"uri"` occurs only spelled with escapes, the result is not searched
+ * for it, and the URI stays the backend's.
  */
-export function withClientUris(message: ResultResponse, renaming: () => RenameUri | undefined): ResultResponse {
+export function withClientUris(message: ResultResponse, uris: ResultUris): ResultResponse {
   const { bytes, result } = message;
-  if (asBuffer(bytes).indexOf(marker, result.start) === -1) return message;
-  const rename = renaming();
-  if (rename === undefined) return message;
-  const edits = editsOf(message, rename);
+  const hasUris = asBuffer(bytes).indexOf(marker, result.start) !== -1;
+  const hasPlaces = uris.places.some(({ path: [first = ''] }) => member(result, first) !== undefined);
+  if (!hasUris && !hasPlaces) return message;
+  const edits = editsOf(message, uris, hasUris);
   if (edits.length === 0) return message;
   const read = skimMessage(spliceMessage(message, edits));
   return read.kind === 'result' ? read : message;
 }
 
-function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly Edit[] {
+function editsOf({ bytes, result }: ResultResponse, uris: ResultUris, hasUris: boolean): readonly Edit[] {
   const edits: Edit[] = [];
+  const rename = hasUris ? uris.rename() : () => undefined;
   const renameIn = (object: ObjectSpan | undefined): void => {
     // Rename every duplicate: we cannot know which one the client's reader takes.
     for (const span of valuesOf(object, 'uri')) {
@@ -141,6 +151,8 @@ function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly
   const blocks = (span: Span): void => (elementsAt(bytes, span) ?? [span]).forEach(block);
 
   try {
+    edits.push(...distinguishedAt(bytes, result, uris.places, uris.backend));
+    if (!hasUris) return edits;
     for (const content of valuesOf(result, 'content')) blocks(content);
     for (const messages of valuesOf(result, 'messages')) {
       for (const one of elementsAt(bytes, messages) ?? []) valuesOf(membersAt(bytes, one), 'content').forEach(blocks);
@@ -154,8 +166,4 @@ function editsOf({ bytes, result }: ResultResponse, rename: RenameUri): readonly
     if (error instanceof Failure) return [];
     throw error;
   }
-}
-
-function valuesOf(object: ObjectSpan | undefined, key: string): readonly Span[] {
-  return object?.members.filter((own) => own.key === key) ?? [];
 }

@@ -1,10 +1,11 @@
 /** What a request is for, as its backend names it. */
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
+import { type UriPlace, uriPlacesIn } from './extension-uris.ts';
 import type { Reader } from './list-reader.ts';
 import type { ResourceOwners } from './owner.ts';
-import { withClientUris } from './requests.ts';
-import { distinguished } from './uris.ts';
+import { type RenameUri, type ResultUris, withClientUris } from './requests.ts';
+import { distinguished, isReserved } from './uris.ts';
 
 export interface ResolvedTarget {
   readonly backend: string;
@@ -18,47 +19,57 @@ export interface ResolvedTarget {
   renamed?(result: ResultResponse): ResultResponse;
 }
 
+/** What a target was asked for. */
+export interface AskedTarget extends Omit<ResolvedTarget, 'renamed'> {
+  readonly name: string;
+  readonly method: string;
+  /** The client's URI for a resource, where it is not the backend's. */
+  readonly address?: string | undefined;
+}
+
 /** A target whose results may have URIs in them, at an endpoint with several backends. */
-export class LinkingTarget implements ResolvedTarget {
+export class LinkingTarget implements ResolvedTarget, ResultUris {
   readonly backend: string;
   readonly name: string;
   readonly message: Request;
   readonly names: readonly string[] | undefined;
+  readonly #method: string;
+  readonly #address: string | undefined;
   readonly #resources: ResourceOwners;
   readonly #endpoint: Endpoint;
-  readonly #reader: Reader | undefined;
+  readonly #reader: Reader;
 
-  /** Without a `reader` all URIs get their distinguished form; with one, only those that are ambiguous for it. */
-  constructor(
-    backend: string,
-    name: string,
-    message: Request,
-    names: readonly string[] | undefined,
-    resources: ResourceOwners,
-    endpoint: Endpoint,
-    reader: Reader | undefined,
-  ) {
-    this.backend = backend;
-    this.name = name;
-    this.message = message;
-    this.names = names;
+  constructor(asked: AskedTarget, resources: ResourceOwners, endpoint: Endpoint, reader: Reader) {
+    this.backend = asked.backend;
+    this.name = asked.name;
+    this.message = asked.message;
+    this.names = asked.names;
+    this.#method = asked.method;
+    this.#address = asked.address;
     this.#resources = resources;
     this.#endpoint = endpoint;
     this.#reader = reader;
   }
 
   renamed(result: ResultResponse): ResultResponse {
-    return withClientUris(result, () => this.#clientUris());
+    return withClientUris(result, this);
   }
 
-  /** Links are renamed only where a URI could belong to a different backend. */
-  #clientUris(): ((uri: string) => string | undefined) | undefined {
-    const reader = this.#reader;
-    if (reader === undefined) return (uri) => distinguished(this.backend, uri);
-    if (!this.#resources.areShared(this.#endpoint)) return undefined;
+  get places(): readonly UriPlace[] {
+    return uriPlacesIn(this.#method);
+  }
+
+  /**
+   * What is read under an address of its own gets such addresses in its result. Other links are renamed where their URI
+   * could belong to a different backend.
+   */
+  rename(): RenameUri {
+    const address = this.#address;
+    if (address !== undefined) return (uri) => (uri === this.name ? address : distinguished(this.backend, uri));
+    const isShared = this.#resources.areShared(this.#endpoint);
     return (uri) => {
-      const isPlain = this.#resources.isPlain(this.#endpoint, this.backend, uri, reader);
-      return isPlain ? undefined : distinguished(this.backend, uri);
+      const isPlain = !isShared || this.#resources.isPlain(this.#endpoint, this.backend, uri, this.#reader);
+      return isPlain && !isReserved(uri) ? undefined : distinguished(this.backend, uri);
     };
   }
 }

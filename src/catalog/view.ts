@@ -1,6 +1,7 @@
 /** Merges the lists of several backends into the one list that an endpoint's clients see, and resolves its names. */
-import { splice } from '../wire/compose.ts';
+import { type Edit, splice } from '../wire/compose.ts';
 import type { Entry } from './entries.ts';
+import { distinguishedAt, entryAddress, uriPlacesOf } from './extension-uris.ts';
 import type { NamePolicy, Names, Origin } from './names.ts';
 import { mayOverlap } from './templates.ts';
 import { distinguished, isReserved } from './uris.ts';
@@ -45,11 +46,18 @@ export interface ListView {
 /** Merges tools or prompts. */
 export function mergeNamed(lists: readonly BackendList[], naming: NamePolicy, names: Names): ListView {
   const encoded = (origin: Origin): string => names.encode(origin);
-  if (naming === 'always') return merge(lists, { own: () => false, other: encoded });
+  if (naming === 'always') return merge(lists, { own: () => false, other: encoded, links: linksIn('tools') });
   const owners = ownersOf(lists);
   const alone = (name: string): boolean => owners.get(name)?.length === 1;
-  if (naming === 'never') return merge(lists, { own: ({ name }) => alone(name), other: () => undefined });
-  return merge(lists, { own: ({ name }) => alone(name) && !names.isEncoded(name), other: encoded });
+  const isOwn = ({ name }: Origin): boolean => alone(name) && (naming === 'never' || !names.isEncoded(name));
+  const other = naming === 'never' ? () => undefined : encoded;
+  return merge(lists, { own: isOwn, other, links: linksIn('tools') });
+}
+
+/** Merges skills. All URIs of a skill name their backend. */
+export function mergeSkills(lists: readonly BackendList[]): ListView {
+  const other = ({ backend, name }: Origin) => entryAddress('skills', backend, name);
+  return merge(lists, { own: () => false, other, links: linksIn('skills') });
 }
 
 export function mergeResources(lists: readonly BackendList[]): ListView {
@@ -77,6 +85,13 @@ interface NameRule {
   own(origin: Origin): boolean;
   /** The name that includes its backend; undefined if there is none. */
   other(origin: Origin): string | undefined;
+  /** The URIs of extensions in the entry, with their backend. */
+  readonly links?: ((backend: string, bytes: Uint8Array) => readonly Edit[]) | undefined;
+}
+
+function linksIn(list: 'tools' | 'skills'): NameRule['links'] {
+  const places = uriPlacesOf(list);
+  return (backend, bytes) => distinguishedAt(bytes, { start: 0, end: bytes.byteLength }, places, backend);
 }
 
 function merge(lists: readonly BackendList[], rule: NameRule): ListView {
@@ -107,7 +122,9 @@ function merge(lists: readonly BackendList[], rule: NameRule): ListView {
       byName.set(clientName, origin);
       if (other !== undefined && !byName.has(other)) byName.set(other, origin);
       if (away === true) continue;
-      const renamed = clientName === name ? bytes : splice(bytes, [{ span, with: JSON.stringify(clientName) }]);
+      const edits = [...(rule.links?.(backend, bytes) ?? [])];
+      if (clientName !== name) edits.push({ span, with: JSON.stringify(clientName) });
+      const renamed = edits.length === 0 ? bytes : splice(bytes, edits);
       places.push({ ...origin, clientName, bytes: renamed });
     }
   }

@@ -11,7 +11,7 @@ export function knownCallers({ identity, authServer }: Config): TrustedCredentia
   const keys = entriesIn(identity.keyFile, (text) => readKeyFile(text).keys);
   const users = entriesIn(authServer?.userFile, (text) => readUserFile(text).users);
   const keyNames = identity.keyFile === undefined ? undefined : keys?.map(({ name }) => name);
-  // An issuer elsewhere gives groups that nobody knows here.
+  // The groups that an issuer elsewhere gives are not known here.
   if (identity.issuers.length > 0 || keys === undefined || users === undefined) return { ...callers, keyNames };
   return { ...callers, keyNames, groups: [...keys, ...users].flatMap(({ groups = [] }) => groups) };
 }

@@ -7,6 +7,7 @@ import { registerInspecting } from './register/inspecting.ts';
 import { registerLinking } from './register/linking.ts';
 import { registerListFiles } from './register/list-files.ts';
 import { registerPinning } from './register/pinning.ts';
+import { registerProxying } from './register/proxying.ts';
 import { registerServing } from './register/serving.ts';
 
 const program = new Command(about.name)
@@ -17,6 +18,7 @@ registerServing(program);
 registerChecking(program);
 registerListFiles(program);
 registerPinning(program);
+registerProxying(program);
 registerInspecting(program);
 registerLinking(program);
 registerAsking(program);

@@ -14,7 +14,7 @@ import type { TrustedCredentials } from '../policy/match.ts';
 import { Policy } from '../policy/policy.ts';
 import { type EndpointBackends, type Remark, review } from '../policy/review.ts';
 import type { PolicySettings } from '../policy/rules.ts';
-import { Denial } from '../policy/ruling.ts';
+import { meantBy, ruledBy } from '../policy/ruling.ts';
 
 export interface PolicyCommand {
   /** The policy of the config, which is valid. */
@@ -89,11 +89,8 @@ export function testPolicy({ policy, places, say }: PolicyCommand, file: CasesFi
 
 function unexpected(policy: Policy, { name, question, expect, rule }: PolicyCase): string[] {
   const verdict = policy.decide(question);
-  const { rules = [], wouldDeny } = verdict.ruling ?? {};
   // Cases test what the rules say, also in audit mode, where the rules are not enforced.
-  const denied = verdict instanceof Denial || (policy.mode === 'audit' && wouldDeny !== undefined);
-  const decided = denied && wouldDeny !== undefined ? wouldDeny : rules;
-  const came = denied ? 'deny' : 'allow';
+  const { effect: came, rules: decided } = policy.mode === 'audit' ? meantBy(verdict) : ruledBy(verdict);
   const byRule = rule === undefined || (rule === null ? decided.length === 0 : decided.includes(rule));
   if (came === expect && byRule) return [];
   const wanted = rule === undefined ? expect : `${expect} by ${rule ?? 'no rule'}`;

@@ -10,6 +10,7 @@ import { readKeyFile } from '../identity/key-file.ts';
 import { ListFileError } from '../identity/list-file.ts';
 import { readUserFile } from '../oauth/server/user-file.ts';
 import { childEnvironment, findAccount } from '../upstream/stdio/environment.ts';
+import { caProblems } from './proxy-command.ts';
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -24,6 +25,7 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
     ...processes.flatMap((backend) => commandProblems(backend, env)),
     ...(keeps && store.url === undefined ? directoryProblems(store.dir) : []),
     ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
+    ...caProblems(config),
   ];
 }
 

@@ -39,6 +39,10 @@ export function rehearsePolicy(command: RehearseCommand): RehearseExit {
     remark('--since is a time such as 24h or 7d');
     return 2;
   }
+  if (next.policy?.cedar !== undefined) {
+    remark('the config has `policy.cedar`, and what Cedar reads is not recorded: rehearse the rules without it');
+    return 2;
+  }
   const recorded = requestsIn(recording).filter(({ time }) => time >= now - span);
   if (recorded.length === 0) {
     remark(printable(`${recording.path}: no request was recorded in the last ${since}`));
@@ -106,7 +110,12 @@ function whoIs({ kind, keyName, subject, clientId }: RecordedPrincipal): string 
   return subject ?? (clientId === undefined ? kind : `client:${clientId}`);
 }
 
-const words = { denied: 'would be denied', allowed: 'would be allowed', unsure: 'cannot be rehearsed' } as const;
+const words = {
+  denied: 'would be denied',
+  allowed: 'would be allowed',
+  asked: 'would need an approval',
+  unsure: 'cannot be rehearsed',
+} as const;
 
 function lineOf({ change, who, action, endpoint, name, rules, count }: ChangeGroup): string {
   const what = name === undefined ? action : `${action} ${name}`;

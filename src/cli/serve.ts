@@ -5,6 +5,7 @@ import { type Assembled, assemble } from '../app/assemble.ts';
 import { systemClock } from '../app/clock.ts';
 import { loadCounts } from '../app/load-counts.ts';
 import { PinLoader } from '../app/load-pins.ts';
+import { loadProxy } from '../app/load-proxy.ts';
 import { loadReplicas } from '../app/load-replicas.ts';
 import { loadStore } from '../app/load-store.ts';
 import { loadTraces } from '../app/load-traces.ts';
@@ -120,6 +121,14 @@ export async function serve(
     return;
   }
   const told = [...notices];
+  try {
+    const proxy = await loadProxy(assembled, log);
+    if (proxy !== undefined) told.push(`the proxy is at ${await server.open(proxy)}; see \`bascule proxy env\``);
+  } catch (error) {
+    await abandon(cannotListen(config.proxy?.listen ?? config.listen, error, 'proxy.listen'));
+    await server.close({ drainMs: 0 });
+    return;
+  }
   try {
     const { allowedHosts } = config.listen;
     const metrics = observing.metricsOf(assembled, server);

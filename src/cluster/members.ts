@@ -9,18 +9,22 @@ import type { Bus, Records } from '../store/ports.ts';
 
 const COLLECTION = 'member';
 const TOPIC = 'members';
-const FORMAT = 1;
+/** Also of what replicas say to each other: those of another format are not spoken to. */
+const FORMAT = 2;
 /** How often a record changes within a lease. */
 const BEATS = 5;
 /** Records of processes that are gone disappear then. Clocks of machines may be apart by this much. */
 const KEPT_MS = 3600_000;
 const MOST_MEMBERS = 256;
+const OTHER_CONFIG = 'a replica has another config: each decides by its own';
+const FOREIGN = 'a replica is of a version that cannot be spoken to: its sessions are out of reach here until it ends';
 
-export type MemberState = 'alive' | 'leaving' | 'gone';
+/** `foreign`: it is there, and of a version that this one cannot speak to. */
+export type MemberState = 'alive' | 'leaving' | 'gone' | 'foreign';
 
 /** What a process says of itself. */
 interface MemberRecord {
-  readonly format: typeof FORMAT;
+  readonly format: number;
   /** `host:port` of its door. */
   readonly address: string;
   readonly isLeaving: boolean;
@@ -120,16 +124,18 @@ export class Members {
   stateOf(member: string): MemberState {
     const seen = this.#seen.get(member);
     if (seen === undefined || seen.isAbsent || seen.silentMs >= this.#ports.leaseMs) return 'gone';
+    if (seen.record.format !== FORMAT) return 'foreign';
     return seen.record.isLeaving ? 'leaving' : 'alive';
   }
 
   /**
    * Also of one that is gone, as long as it is remembered: it may only be unable to say that it is there. Not of one
-   * that has said goodbye.
+   * that has said goodbye, or of another version.
    */
   addressOf(member: string): string | undefined {
     const seen = this.#seen.get(member);
-    return seen === undefined || (seen.isAbsent && seen.record.isLeaving) ? undefined : seen.record.address;
+    if (seen === undefined || seen.record.format !== FORMAT) return undefined;
+    return seen.isAbsent && seen.record.isLeaving ? undefined : seen.record.address;
   }
 
   /** Also of one that has said goodbye: it may still finish what it began. */
@@ -177,10 +183,11 @@ export class Members {
     const record: MemberRecord = {
       ...{ format: FORMAT, address: this.#address, isLeaving: this.#isLeaving, config: config(), beat: this.#beat },
     };
+    const sentAt = clock.now();
     await (await records()).put(COLLECTION, this.own, JSON.stringify(record), timeOfDay() + KEPT_MS);
-    const now = clock.now();
-    const hasLapsed = this.#renewedAt !== undefined && now - this.#renewedAt > leaseMs;
-    this.#renewedAt = now;
+    // The store may have taken the last one as soon as it was sent, and this one just now.
+    const hasLapsed = this.#renewedAt !== undefined && clock.now() - this.#renewedAt > leaseMs;
+    this.#renewedAt = sentAt;
     if (hasLapsed) this.onLapse?.();
   }
 
@@ -206,9 +213,10 @@ export class Members {
       if (record.beat > seen.record.beat) Object.assign(seen, { record, silentMs: 0, isAbsent: false });
       else seen.silentMs += passed;
     }
-    if (record.config === this.#ports.config() || this.#warned.has(name)) return;
+    const isForeign = record.format !== FORMAT;
+    if ((!isForeign && record.config === this.#ports.config()) || this.#warned.has(name)) return;
     this.#warned.add(name);
-    this.#ports.warn('a replica has another config: each decides by its own', { replica: record.address });
+    this.#ports.warn(isForeign ? FOREIGN : OTHER_CONFIG, { replica: record.address });
   }
 
   /** It has said goodbye, or the store has lost its data: then it is back within a beat. */
@@ -221,11 +229,11 @@ export class Members {
   }
 }
 
-/** Undefined for one of a version that this one does not know: nothing is forwarded to it. */
+/** Of another version it has `beat` at least, and `isLeaving` if it leaves. Undefined where even that is missing. */
 function recordOf(text: string | undefined): MemberRecord | undefined {
   if (text === undefined) return undefined;
   const record = JSON.parse(text) as MemberRecord;
-  return record.format === FORMAT ? record : undefined;
+  return typeof record.beat === 'number' ? record : undefined;
 }
 
 const ignore = (): void => undefined;

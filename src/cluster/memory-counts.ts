@@ -1,7 +1,7 @@
 /** Shared counts in the memory of one process, which asks for others: a worker each. */
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import { MemoryAttempts } from '../exchange/memory-attempts.ts';
-import type { Bucket, SharedCounts, SlotRequest, TakenTokens } from '../store/counts.ts';
+import { type Bucket, refilled, type SharedCounts, type SlotRequest, type TakenTokens } from '../store/counts.ts';
 
 /** Principals times tools in use at the same time, some 200 bytes each. The least recently used is the fullest. */
 const BUCKETS = 100_000;
@@ -51,7 +51,7 @@ export class MemoryCounts {
     const now = this.#now();
     const kept = this.#buckets.get(key) ?? { tokens: capacity, filledAt: now };
     const since = Math.max(0, now - kept.filledAt);
-    const there = Math.min(capacity, kept.tokens + (since / 1_000) * perSecond);
+    const there = refilled(kept.tokens, since, { perSecond, capacity });
     const tokens = Math.min(most, Math.floor(there));
     const left = there - tokens;
     this.#buckets.set(key, { tokens: left, filledAt: now });

@@ -40,6 +40,16 @@ export class Owners {
     return (await this.#ports.records()).get(COLLECTION, this.#ports.digest(id));
   }
 
+  /** Whether another process has taken over a session that is here. Undefined where that cannot be read. */
+  async isElsewhere(id: string): Promise<boolean | undefined> {
+    try {
+      const owner = await this.read(id);
+      return owner !== undefined && owner !== this.#own;
+    } catch {
+      return undefined;
+    }
+  }
+
   /**
    * Takes the session over from a process that does not have it any more. `seen`: what `read` returned. False where
    * another process was faster.

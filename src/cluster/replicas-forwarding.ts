@@ -4,15 +4,14 @@
  * A session is at the process that opened it, or at one that took it over. A process that does not have a session says
  * so (421), and where it is if it knows. A process that leaves keeps what waits for an answer and gives away the rest.
  */
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Door, ForwardedFrom, Forwarding, Passing } from '../downstream/forwarding.ts';
+import type { Forwarding, OpenDoor, Passing } from '../downstream/forwarding.ts';
 import { headersOf } from '../downstream/request-headers.ts';
 import { respondEmpty, respondFailure } from '../downstream/respond.ts';
 import { Failure } from '../errors/failure.ts';
 import type { SessionOrigin, SessionPlaces } from '../exchange/arrival.ts';
 import type { Batch, Message } from '../wire/message.ts';
-import { type Forwarded, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forward.ts';
+import { type Forwarded, MOVED_HEADER, MOVED_STATUS, respondUnavailable } from './forwarded.ts';
 import type { Owners } from './owners.ts';
 import { ReplicaCarrier, type ReplicaCarrierPorts } from './replica-carrier.ts';
 
@@ -22,18 +21,17 @@ const LOOK_MS = 100;
 const SLACK_MS = 2_000;
 /** A request that is sent from one process to the next so often is sent in a circle. */
 const MOST_HOPS = 6;
+const FOREIGN = 'the process that has the session is of another version';
 
 export interface ReplicasPorts extends ReplicaCarrierPorts {
   readonly owners: Owners;
-  /** Where the others reach this one. */
-  readonly door: Door;
   readonly leaseMs: number;
-  readonly opened: (address: { readonly host: string; readonly port: number }) => void;
+  /** Opens the port for the others. */
+  readonly open: Forwarding['open'];
 }
 
 export class ReplicasForwarding implements Forwarding {
   readonly member: string;
-  readonly door: Door;
   readonly #ports: ReplicasPorts;
   readonly #carrier: ReplicaCarrier;
 
@@ -41,11 +39,10 @@ export class ReplicasForwarding implements Forwarding {
     this.#ports = ports;
     this.#carrier = new ReplicaCarrier(ports);
     this.member = ports.members.own;
-    this.door = ports.door;
   }
 
-  opened(address: { readonly host: string; readonly port: number }): void {
-    this.#ports.opened(address);
+  open(...door: Parameters<Forwarding['open']>): Promise<OpenDoor> {
+    return this.#ports.open(...door);
   }
 
   take(passing: Passing): boolean {
@@ -65,10 +62,6 @@ export class ReplicasForwarding implements Forwarding {
     // An id that is not ours is refused here.
     if (!isHere && this.#originOf(passing) === undefined) return false;
     return this.#begin(passing, isClients ? this.#route(passing, id) : this.#answer(passing, id));
-  }
-
-  accept(req: IncomingMessage): ForwardedFrom | undefined {
-    return this.#carrier.accept(req);
   }
 
   /** To be called now and then. */
@@ -191,35 +184,33 @@ export class ReplicasForwarding implements Forwarding {
     const { owners, members } = this.#ports;
     const { res } = passing;
     let next: string | undefined = owners.found(id) ?? origin.member;
+    /** Was asked, and does not have it. */
+    let last: string | undefined;
     let cause: Error = new Error('the process that has the session was not found');
     const until = this.#deadline();
     for (let hops = 0; hops < MOST_HOPS && Date.now() < until; ) {
       if (next === undefined || next === this.member || !(await this.#isAsked(next, passing))) {
         hops += 1;
-        next = await this.#claim(id, origin, next);
+        next = await this.#claim(id, origin, next ?? last);
         if (next === this.member) return passing.serve();
         continue;
       }
       const outcome: Forwarded = await this.#carrier.carry(passing, next);
       if (outcome.kind === 'answered') return owners.foundAt(id, next === origin.member ? undefined : next);
       if (outcome.kind === 'cut') return respondUnavailable(res, outcome.cause);
+      last = next;
       if (outcome.kind === 'moved') {
         hops += 1;
         owners.foundAt(id, undefined);
-        next = outcome.to ?? (await this.#claim(id, origin, next));
-        if (next === this.member) return passing.serve();
+        next = outcome.to;
       } else {
         cause = outcome.cause;
         // Until its lease has ended, the process may have the session and be cut off from this one alone.
-        if (members.stateOf(next) !== 'gone' && members.addressOf(next) !== undefined) await sleep(LOOK_MS);
-        else {
-          hops += 1;
-          next = await this.#claim(id, origin, next);
-          if (next === this.member) return passing.serve();
-        }
+        if (members.stateOf(next) === 'gone') next = undefined;
+        else await sleep(LOOK_MS);
       }
     }
-    // An answer that nobody waits for any more.
+    // The process that waited for this answer is gone.
     if (passing.message !== undefined && isLate(passing.message)) respondEmpty(res, 202);
     else respondUnavailable(res, cause);
   }
@@ -243,6 +234,7 @@ export class ReplicasForwarding implements Forwarding {
     const owner = recorded ?? member;
     if (owner === this.member) return owner;
     if (members.lastAddressOf(owner) === undefined) await members.refresh();
+    if (members.stateOf(owner) === 'foreign') throw new Failure('owner_unavailable', { cause: new Error(FOREIGN) });
     if (owner !== last && members.addressOf(owner) !== undefined) return owner;
     // Only the process that is gone could serve it: this one says that it is not found.
     if (until === undefined) return this.member;

@@ -1,10 +1,13 @@
 /** Which requests belong to another worker, and how they get there. The stage between authentication and session. */
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForwardedFrom, Forwarding, Passing } from '../downstream/forwarding.ts';
+import type { Enter, Forwarding, OpenDoor, Passing } from '../downstream/forwarding.ts';
 import { headersOf } from '../downstream/request-headers.ts';
-import { ENVELOPE_HEADER, type EnvelopePorts, Envelopes } from './envelope.ts';
-import { type Forwarded, forward, respondUnavailable } from './forward.ts';
+import { respondUnavailable } from './forwarded.ts';
+import { type HelloPorts, Hellos } from './lanes/hello.ts';
+import { openLaneDoor } from './lanes/lane-door.ts';
+import { Lanes } from './lanes/lanes.ts';
 import { type Seat, socketOf } from './seat.ts';
 
 /** How long a worker may take to be replaced, and how often to look. */
@@ -13,57 +16,44 @@ const LOOK_MS = 50;
 
 export class WorkersForwarding implements Forwarding {
   readonly member: string;
-  readonly door: { readonly path: string };
   readonly #seat: Seat;
-  readonly #envelopes: Envelopes;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
+  readonly #hellos: Hellos;
+  readonly #lanes: Lanes;
 
-  constructor(seat: Seat, ports: EnvelopePorts) {
+  constructor(seat: Seat, ports: HelloPorts) {
     this.#seat = seat;
-    this.#envelopes = new Envelopes(ports);
+    this.#hellos = new Hellos(ports);
     this.member = String(seat.number);
-    this.door = { path: socketOf(seat, seat.number) };
+    const dial = (member: string) => connect(socketOf(seat, Number(member)));
+    this.#lanes = new Lanes({ own: this.member, hellos: this.#hellos, dial });
+  }
+
+  open(enter: Enter, fault: (error: Error) => void): Promise<OpenDoor> {
+    const path = socketOf(this.#seat, this.#seat.number);
+    // Left by a process that was killed.
+    rmSync(path, { force: true });
+    return openLaneDoor(createServer(), { path }, { own: this.member, hellos: this.#hellos, enter, fault });
   }
 
   take(passing: Passing): boolean {
     const member = passing.res.forwarded === undefined ? memberOf(passing) : undefined;
     const seat = member === undefined ? this.#seat.number : this.#seatOf(member);
     if (seat === this.#seat.number) return false;
-    void this.#forward(passing, seat);
+    this.#forward(passing, seat).catch((cause: Error) => respondUnavailable(passing.res, cause));
     return true;
   }
 
-  accept(req: IncomingMessage): ForwardedFrom | undefined {
-    const text = req.headers[ENVELOPE_HEADER];
-    const asked = { to: this.member, method: req.method ?? '', url: req.url ?? '' };
-    return typeof text === 'string' ? this.#envelopes.open(text, asked) : undefined;
-  }
-
   close(): void {
-    this.#agent.destroy();
+    this.#lanes.close();
   }
 
   async #forward({ res, sender, body }: Passing, seat: number): Promise<void> {
-    const { req, shared } = res;
-    const socketPath = socketOf(this.#seat, seat);
     const deadline = Date.now() + REPLACED_MS;
     for (;;) {
-      const envelope = this.#envelopes.write({
-        ...{
-          from: this.member,
-          to: String(seat),
-          method: req.method ?? '',
-          url: req.url ?? '',
-          principal: sender.principal.key,
-        },
-        address: shared.currentGeneration.now.addresses.of(req),
-      });
-      const outcome: Forwarded = await forward(res, {
-        dial: (options) => request({ ...options, socketPath }),
-        ...{ agent: this.#agent, more: [ENVELOPE_HEADER, envelope], body },
-      });
+      const carriage = { res, principal: sender.principal.key, body, takesOver: false };
+      const outcome = await this.#lanes.carry(String(seat), carriage);
       if (outcome.kind === 'answered') return;
-      // Nothing was sent: the worker is being replaced.
+      // The worker is being replaced.
       if (outcome.kind !== 'away' || Date.now() > deadline) {
         respondUnavailable(res, outcome.kind === 'moved' ? new Error('the worker does not have it') : outcome.cause);
         return;

@@ -39,6 +39,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   headers: shape.headerMap.exactOptional(),
   auth: z.unknown().exactOptional(),
   transport: shape.choice(httpTransports).exactOptional(),
+  credentials: shape.choice(['client']).exactOptional(),
   limits: shape.closed('a map of limits', limitShapes(callLimitNames)).exactOptional(),
   disabled: shape.flag.exactOptional(),
   profile: backendProfileShape.exactOptional(),
@@ -79,6 +80,7 @@ export function readBackend(
     document.reportKey([...path, 'headers', header], { message: `\`${header}\` is set by the gateway itself` });
   }
   if (kind === 'stdio' && entry.transport !== undefined) document.reportMeaningless([...path, 'transport'], besideUrl);
+  checkClientCredentials(document, path, entry.credentials);
   if (entry.share === true && (entry.maxProcesses ?? 1) > 1) {
     const expected = '1, since `share: true` means one process for all clients';
     document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
@@ -88,7 +90,7 @@ export function readBackend(
 }
 
 const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
-const httpOnly: readonly string[] = ['headers', 'auth'];
+const httpOnly: readonly string[] = ['headers', 'auth', 'credentials'];
 const besideUrl = 'beside a `url`';
 
 /**
@@ -118,6 +120,22 @@ export function kindOf(
   return hasCommand ? 'stdio' : 'http';
 }
 
+/** The backend gets one `Authorization`, the client's. */
+function checkClientCredentials(document: ConfigDocument, path: Path, credentials: 'client' | undefined): void {
+  if (credentials === undefined) return;
+  const others = [
+    ...(document.keys([...path, 'auth']) === undefined ? [] : [[...path, 'auth']]),
+    ...(document.keys([...path, 'headers']) ?? []).flatMap((name) =>
+      name.toLowerCase() === 'authorization' ? [[...path, 'headers', name]] : [],
+    ),
+  ];
+  for (const other of others)
+    document.reportKey(other, {
+      message: `both \`credentials: client\` and \`${String(other.at(-1))}\``,
+      expected: 'one of them: with `credentials: client` the backend gets the `Authorization` of its client',
+    });
+}
+
 /** Header names are case-insensitive; a duplicate would silently win. */
 export function checkHeaders(document: ConfigDocument, path: Path, headers: Readonly<Record<string, string>>): void {
   const seen = new Set<string>();
@@ -138,7 +156,12 @@ export function buildBackend(draft: BackendDraft, directory: string, limits: Lim
   };
   if (command === undefined) {
     const { url = '', headers = {}, transport = 'auto' } = draft;
-    return { kind: 'http', name, url, headers, transport, ...own, ...(auth && { auth }) };
+    const { credentials } = draft;
+    return {
+      ...{ kind: 'http', name, url, headers, transport, ...own },
+      ...(auth && { auth }),
+      ...(credentials && { credentials }),
+    };
   }
   return {
     kind: 'stdio',

@@ -6,6 +6,7 @@ import { type ConsoleReading, readConsole } from './console.ts';
 import type { ConfigDocument } from './document.ts';
 import { defaultEndpoints, readEndpoints } from './endpoints.ts';
 import type { Variables } from './expand.ts';
+import { extensionsShape } from './extensions.ts';
 import { callersOf, type IdentityReading, readIdentity, withoutIdentity } from './identity.ts';
 import { check } from './issues.ts';
 import { unreachedServices } from './json-rpc.ts';
@@ -16,6 +17,7 @@ import { readPins } from './pins.ts';
 import { readPolicy } from './policy.ts';
 import { readAudit } from './policy-audit.ts';
 import { readRates } from './policy-rates.ts';
+import { type ProxyConfig, readProxy } from './proxy.ts';
 import { readQuantity, writeQuantity } from './quantity.ts';
 import { readRehearsal } from './rehearsal.ts';
 import { readReplicas, replicasShape } from './replicas.ts';
@@ -33,6 +35,7 @@ const fileShape = shape.once(() =>
       listen: listenShape.exactOptional(),
       backends: z.record(z.string(), z.unknown(), { error: 'a map of backends by name' }),
       endpoints: shape.someOf(z.unknown(), 'endpoints', 'endpoint').exactOptional(),
+      extensions: extensionsShape.exactOptional(),
       limits: shape.closed('a map of limits', limitShapes(limitNames)).exactOptional(),
       identity: z.unknown().exactOptional(),
       // Validated separately, once endpoints and backends are known.
@@ -43,6 +46,7 @@ const fileShape = shape.once(() =>
       pins: z.unknown().exactOptional(),
       metrics: z.unknown().exactOptional(),
       console: z.unknown().exactOptional(),
+      proxy: z.unknown().exactOptional(),
       store: storeShape().exactOptional(),
       replicas: replicasShape().exactOptional(),
       log: shape
@@ -75,7 +79,7 @@ export interface ConfigReading {
   readonly limits?: Limits;
   /** The settings that are taken as they are written. */
   readonly settings?:
-    | Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces' | 'name'>
+    | Pick<z.infer<ReturnType<typeof fileShape>>, 'log' | 'watch' | 'seal' | 'traces' | 'name' | 'extensions'>
     | undefined;
   /** Its directory is absent where it is the usual one. */
   readonly store?: Partial<Config['store']> | undefined;
@@ -89,6 +93,7 @@ export interface ConfigReading {
   readonly pins?: Config['pins'] | undefined;
   readonly metrics?: Config['metrics'] | undefined;
   readonly console?: ConsoleReading | undefined;
+  readonly proxy?: ProxyConfig | undefined;
   readonly disabled?: readonly string[];
   readonly notices: readonly string[];
 }
@@ -163,6 +168,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     pins: readPins(document, directory, variables),
     metrics: readMetrics(document, variables),
     console: readConsole(document, variables, world),
+    proxy: readProxy(document, variables),
     disabled,
     settings,
     store,

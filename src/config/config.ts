@@ -10,9 +10,11 @@ import type { BackendProfile, FullProfile } from '../policy/profile.ts';
 import type { RateSettings } from '../policy/rates.ts';
 import type { RecordingSettings } from '../policy/recorded-request.ts';
 import type { PolicySettings } from '../policy/rules.ts';
+import type { ExtensionChoices } from '../wire/extensions.ts';
 import type { ConsoleRights, ConsoleSettings } from './console.ts';
 import type { CallLimits, Limits } from './limits.ts';
 import type { MetricsConfig } from './metrics.ts';
+import type { ProxyConfig } from './proxy.ts';
 
 export interface Config {
   /** Counts reloads. Every decision names its generation. */
@@ -47,6 +49,8 @@ export interface Config {
   readonly traces?: TraceSettings;
   /** Absent: the authorization server is off, and its library is not loaded. */
   readonly authServer?: AuthServerSettings;
+  /** Absent: backends cannot be reached under their own addresses. */
+  readonly proxy?: ProxyConfig;
   /** Absent: there is no console. */
   readonly console?: ConsoleSettings;
   /** Who may do what in the console. */
@@ -152,6 +156,8 @@ export interface HttpBackendConfig extends NamedBackend, ServiceConfig {
   readonly transport: HttpTransport;
   /** How the gateway authenticates to the backend. Absent: by `headers` alone. */
   readonly auth?: BackendAuth;
+  /** Each client presents its own credentials, through the proxy. Absent: the gateway's are used. */
+  readonly credentials?: 'client';
 }
 
 export const httpTransports = ['auto', 'streamable-http', 'sse'] as const;
@@ -184,6 +190,8 @@ export interface EndpointConfig {
   readonly identity: GuardSettings;
   /** What becomes of clients' trace context. Absent: authenticated clients are parents, others are linked to. */
   readonly traces?: TraceTrust;
+  /** What is said of extensions, here or for all endpoints. Absent: nothing. */
+  readonly extensions?: ExtensionChoices;
   /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }

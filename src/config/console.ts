@@ -12,7 +12,7 @@ import { checkWho } from './policy.ts';
 import { whoShape } from './policy-shapes.ts';
 import * as shape from './shapes.ts';
 
-export const consoleRights = ['view', 'revoke', 'try'] as const;
+export const consoleRights = ['view', 'revoke', 'approve', 'try'] as const;
 export type ConsoleRight = (typeof consoleRights)[number];
 
 /**
@@ -23,6 +23,8 @@ export type ConsoleRights = Readonly<Partial<Record<ConsoleRight, Who>>>;
 
 export interface ConsoleSettings {
   readonly record: ConsoleRecord;
+  /** Whether people approve calls of others with a token of an issuer, too, instead of their password alone. */
+  readonly approveByToken: boolean;
   /** An address of its own. Absent: at `/console` of the gateway's own address. */
   readonly listen?: { readonly host: string; readonly port: number };
 }
@@ -37,6 +39,7 @@ const consoleShape = shape.once(() => {
   return shape.closed('a map of settings', {
     who: whoShape().exactOptional(),
     revoke: right,
+    approve: shape.closed('a map with `who`', { who: whoShape(), tokens: shape.flag.default(false) }).exactOptional(),
     try: right,
     record: shape.choice(records).default('calls'),
     listen: shape
@@ -59,16 +62,19 @@ export function readConsole(document: ConfigDocument, variables: Variables, worl
   if (value === undefined) return undefined;
   const draft = check(document, here, value, consoleShape());
   if (draft === undefined) return undefined;
-  const { who: view, revoke, try: trying, record, listen } = draft;
+  const { who: view, revoke, approve, try: trying, record, listen } = draft;
   if (view !== undefined) checkWho(document, here, { who: view }, world);
   if (revoke !== undefined) checkWho(document, [...here, 'revoke'], revoke, world);
+  if (approve !== undefined) checkWho(document, [...here, 'approve'], approve, world);
   if (trying !== undefined) checkWho(document, [...here, 'try'], trying, world);
   const rights = {
     ...(view && { view }),
     ...(revoke && { revoke: revoke.who }),
+    ...(approve && { approve: approve.who }),
     ...(trying && { try: trying.who }),
   };
-  return { settings: { record, ...(listen && { listen }) }, rights };
+  const approveByToken = approve?.tokens ?? false;
+  return { settings: { record, approveByToken, ...(listen && { listen }) }, rights };
 }
 
 /** With identity, a missing `who` is an error. Without it, only the person at this machine is. */
@@ -89,7 +95,7 @@ export function checkConsole(
       });
     return;
   }
-  const named = (['view', 'revoke', 'try'] as const).filter((right) => rights[right] !== undefined);
+  const named = consoleRights.filter((right) => rights[right] !== undefined);
   for (const right of named)
     document.reportMeaningless(
       [...here, right === 'view' ? 'who' : right],

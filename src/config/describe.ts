@@ -2,6 +2,7 @@
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import { explain, explainRate, explainWho } from '../policy/explain.ts';
+import { proxyHostsOf } from '../proxy/hosts.ts';
 import type { BackendConfig, Config, EndpointConfig, ServiceConfig } from './config.ts';
 import { consoleRights, hasIdentity } from './console.ts';
 import { defaultLimits, limitNames, limitRow } from './limits.ts';
@@ -42,6 +43,7 @@ export function describeConfig(config: Config): string {
       : [section('rehearsal', [`facts of requests in ${config.rehearsal.path}`])]),
     ...pinned(config),
     ...operated(config),
+    ...proxied(config),
     ...traced(config),
     section('log', [logged(config)]),
     section('metrics', [measured(config)]),
@@ -127,6 +129,17 @@ function pinned({ pins }: Config): string[] {
   return [section('pins', [state, what])];
 }
 
+function proxied(config: Config): string[] {
+  const { proxy } = config;
+  if (proxy === undefined) return [];
+  const { host, port } = proxy.listen;
+  const lines = [...proxyHostsOf(config).values()].map(({ authority, isTls, isTunnel }) => {
+    if (isTunnel) return `${authority}: tunnel; what passes there is NOT seen, by no rule and no record`;
+    return `${authority}: ${isTls ? 'decrypted, with the certificate authority of `bascule proxy ca`' : 'plain http'}`;
+  });
+  return [section('proxy', [`http://${host.includes(':') ? `[${host}]` : host}:${port}`, ...lines])];
+}
+
 function traced({ traces }: Config): string[] {
   if (traces === undefined) return [];
   const { url, headers, sampler, resource, baggage } = traces;
@@ -190,6 +203,11 @@ function guard({ identity }: EndpointConfig): string {
   return `${kinds}; scopes: ${required.length === 0 ? 'none' : required.join(' ')}; style: ${identity.style}`;
 }
 
+function extensions({ extensions: choices = {} }: EndpointConfig): string[] {
+  const told = Object.entries(choices).map(([id, choice]) => `${id}: ${choice}`);
+  return told.length === 0 ? [] : [`  extensions: ${told.join(', ')}`];
+}
+
 function endpoint(it: EndpointConfig, config: Config): string[] {
   const all = it.backends.length > 1 && it.backends.length === config.backends.length;
   const backends = all ? `all ${it.backends.length} backends` : it.backends.join(', ') || 'no backend';
@@ -200,6 +218,7 @@ function endpoint(it: EndpointConfig, config: Config): string[] {
     `${it.path}: ${backends}`,
     `  ${guard(it)}`,
     `  revisions ${revisions.join(', ')}; batches: ${batches}; accept: ${accept}; sessions: ${it.sessions}`,
+    ...extensions(it),
     ...it.deviations.map((deviation) => `  deviation: ${deviation}`),
   ];
 }

@@ -4,6 +4,7 @@ import type { GuardSettings } from '../identity/settings.ts';
 import { traceTrusts } from '../observe/traces/settings.ts';
 import { denialStyles, type EndpointConfig, namings, protocols } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
+import { extensionsShape } from './extensions.ts';
 import { type IdentityReading, readGuard } from './identity.ts';
 import { check } from './issues.ts';
 import { buildRpcEndpoint, checkRpcEndpoint, refuseServices, type Services } from './json-rpc.ts';
@@ -32,6 +33,7 @@ const endpointShape = shape.closed('a map with `path`', {
   names: shape.choice(namings).default('always'),
   identity: z.unknown().exactOptional(),
   traces: shape.choice(traceTrusts).exactOptional(),
+  extensions: extensionsShape.exactOptional(),
 });
 export type EndpointDraft = z.infer<typeof endpointShape>;
 
@@ -83,10 +85,11 @@ function checkNames(document: ConfigDocument, path: Path, given: readonly string
 }
 
 function buildEndpoint(draft: EndpointDraft, backends: readonly string[], identity: GuardSettings): EndpointConfig {
-  const { path, denials, sessions, names, traces } = draft;
+  const { path, denials, sessions, names, traces, extensions } = draft;
   const profile = buildFullProfile(draft.profile);
   const deviations = deviationsOf(profile);
-  return { path, backends, profile, denials, sessions, names, identity, ...(traces && { traces }), deviations };
+  const chosen = { ...(traces && { traces }), ...(extensions && { extensions }) };
+  return { path, backends, profile, denials, sessions, names, identity, ...chosen, deviations };
 }
 
 /** One endpoint for all backends, and one for each. Only the path encodes the backend's name. */

@@ -298,6 +298,15 @@ export const limitTable = {
   /** The tail of a child's stderr that is kept for the log: a stack trace and the lines before it. */
   stderrBytes: bytes(64 * KiB, 256),
 
+  // Approvals
+  /** How long a person may take to approve a call, and how long an approval waits for its call. */
+  approvalMs: time(15 * min, 100),
+  /** How long a call itself waits for another person, before its client is told to come back. Clients wait a minute. */
+  approvalWaitMs: time(50 * s, 0),
+  /** Questions and approvals of one principal: more than others read. */
+  approvalsPerPrincipal: count(32, 1, 100_000, 'approvalsTotal'),
+  /** Questions and approvals of all principals: each has its arguments, as they are shown. */
+  approvalsTotal: count(1000, 1, 100_000),
   // Server requests and pending calls
   /** Timeout of a server request: a person has to read, think and type. */
   askMs: time(5 * min, 100),

@@ -10,12 +10,15 @@ import { checkConsents } from './consent.ts';
 import { checkConsole } from './console.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
+import { withChoices } from './extensions.ts';
 import { type GivenBackend, readGiven } from './given-backend.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
 import { defaultLimits } from './limits.ts';
 import { buildListen, exposure, isOurselves } from './listen.ts';
 import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
+import { checkApprovals } from './policy-approval.ts';
 import { ConfigError, type Problem } from './problems.ts';
+import { checkProxy } from './proxy.ts';
 import type { Syntax } from './syntax.ts';
 import { readTraces } from './traces.ts';
 
@@ -87,7 +90,7 @@ function settle(
     options.given?.overStdio !== true && isOurselves(backend, listen, publicUrl);
   const own = reading.backends.filter(isOwn).map(({ name }) => name);
   const backends = reading.backends.filter(({ name }) => !own.includes(name));
-  const endpoints =
+  const places =
     reading.endpoints?.map((endpoint) => ({
       ...endpoint,
       backends: endpoint.backends.filter((name) => !own.includes(name)),
@@ -96,11 +99,15 @@ function settle(
       backends.map(({ name }) => name),
       identity.guard,
     );
+  const endpoints = places.map((endpoint) => withChoices(endpoint, reading.settings?.extensions));
   const addressless = unreachable(identity, listen);
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);
   if (document !== undefined) checkConsents(document, reading.backends, identity, listen);
   if (document !== undefined) checkConsole(document, reading.console, identity, listen);
+  if (document !== undefined)
+    checkProxy(document, { backends, services: reading.services ?? [], endpoints }, reading.proxy);
+  if (document !== undefined) checkApprovals(document, reading.policy, reading.console, identity);
   const byCommand = document === undefined || overrides.host !== undefined;
   const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
   const exposed = isOpen ? exposure(listen, byCommand) : undefined;
@@ -130,6 +137,7 @@ function settle(
     ...(traces && { traces }),
     ...(reading.metrics && { metrics: reading.metrics }),
     ...(identity.authServer && { authServer: identity.authServer }),
+    ...(reading.proxy && { proxy: reading.proxy }),
     ...(reading.console && { console: reading.console.settings }),
     operators: reading.console?.rights ?? {},
     store: { dir: usualStoreDir(options.env, resolve(options.cwd, source)), ...reading.store },

@@ -4,6 +4,7 @@ import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '..
 import { actions, askKinds, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
 import type { World } from '../policy/match.ts';
 import type { Operation, PolicyQuestion } from '../policy/question.ts';
+import { type RuleEffect, ruleEffects } from '../policy/rules.ts';
 import { methods } from '../wire/methods.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { check } from './issues.ts';
@@ -12,7 +13,7 @@ import * as shape from './shapes.ts';
 export interface PolicyCase {
   readonly name: string;
   readonly question: PolicyQuestion;
-  readonly expect: 'allow' | 'deny';
+  readonly expect: RuleEffect;
   /** The rule that is expected to decide; null: none. */
   readonly rule?: string | null | undefined;
 }
@@ -67,7 +68,7 @@ const caseShape = shape.once(() =>
   shape.closed('a map with `action` and `expect`', {
     name: text.exactOptional(),
     ...questionParts(),
-    expect: shape.choice(['allow', 'deny']),
+    expect: shape.choice(ruleEffects),
     rule: z.union([text, z.null()], { error: 'the id of a rule, or null for none' }).exactOptional(),
   }),
 );

@@ -4,7 +4,7 @@ import { type DecisionPointSettings, outsideActions, type ProtocolSettings } fro
 import { checkHeaders } from './backends.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import { check } from './issues.ts';
-import { listOf, ruleId } from './policy-shapes.ts';
+import { approvalParts, listOf, ruleId } from './policy-shapes.ts';
 import * as shape from './shapes.ts';
 
 /** A person waits for the call. */
@@ -43,6 +43,7 @@ const pointShape = shape.once(() =>
       headers: shape.headerMap.default({}),
       claims: z.array(shape.oneLine, { error: 'a list of claims, or `*`' }).default([]),
       arguments: shape.flag.default(false),
+      approval: shape.closed('a map with `by`', approvalParts()).exactOptional(),
     })
     .refine((given) => protocols.filter((name) => given[name] !== undefined).length === 1, {
       error: 'exactly one of `authzen`, `opa` and `webhook`',
@@ -80,6 +81,11 @@ export function readDecisions(
 }
 
 function checkMeaning(document: ConfigDocument, path: Path, draft: PointDraft): void {
+  if (draft.approval !== undefined && draft.approval.by === undefined)
+    document.report([...path, 'approval'], {
+      message: 'it does not say who approves',
+      expected: '`by: caller` or `by: other`',
+    });
   if (draft.webhook === undefined && draft.secret !== undefined)
     document.reportMeaningless([...path, 'secret'], 'for a `webhook`');
   if (draft.webhook !== undefined && draft.lists !== undefined && draft.lists !== false)
@@ -97,7 +103,12 @@ function pointOf(draft: PointDraft): DecisionPointSettings {
   const { name, what, mode, onFailure, timeoutMs, concurrent, headers, claims, arguments: sent } = draft;
   const own = { name, what, mode, onFailure, timeoutMs, concurrent, headers, claims, arguments: sent };
   const lists = draft.lists ?? draft.authzen !== undefined;
-  return { ...own, protocol: protocolOf(draft), lists: lists !== false };
+  return { ...own, protocol: protocolOf(draft), lists: lists !== false, ...approvalOf(draft) };
+}
+
+function approvalOf({ approval }: PointDraft): Pick<DecisionPointSettings, 'approval'> {
+  if (approval?.by === undefined) return {};
+  return { approval: { by: approval.by, ...(approval.for !== undefined && { forMs: approval.for }) } };
 }
 
 function protocolOf({ authzen, opa, webhook = '', lists, secret }: PointDraft): ProtocolSettings {

@@ -1,8 +1,9 @@
 /** The shape of `policy` in a file. */
 import * as z from 'zod';
 import { actions, askKinds, openByDefault } from '../policy/actions.ts';
+import { approvers } from '../policy/approval.ts';
 import { compileGlob, type GlobStyle } from '../policy/glob.ts';
-import { hintNames, modes } from '../policy/rules.ts';
+import { hintNames, modes, ruleEffects } from '../policy/rules.ts';
 import * as shape from './shapes.ts';
 
 /** Enough to name everything in an organization. */
@@ -103,10 +104,20 @@ export const ruleId = shape.text('up to 64 letters, digits, dots, dashes and und
 
 const mode = z.enum(modes as ['enforce', 'audit'], { error: 'enforce or audit' });
 
+/** A day: longer than that, a person should be asked again. */
+const approvalTime = shape.quantity({ unit: 'ms', min: 1_000, max: 24 * 60 * 60_000 });
+
+/** Who is asked for an approval, and for how long it holds. */
+export const approvalParts = shape.once(() => ({
+  by: shape.choice(approvers).exactOptional(),
+  for: approvalTime.exactOptional(),
+}));
+
 export const ruleShape = shape.once(() =>
   shape.closed('a map with `id` and `effect`', {
     id: ruleId,
-    effect: shape.choice(['allow', 'deny']),
+    effect: shape.choice(ruleEffects),
+    ...approvalParts(),
     mode: mode.default('enforce'),
     who: whoShape().default({}),
     what: actionList.exactOptional(),

@@ -6,6 +6,7 @@ import { isObject } from '../wire/values.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
+import { readTerms } from './policy-approval.ts';
 import { readCedar } from './policy-cedar.ts';
 import { compileCondition } from './policy-condition.ts';
 import { readDecisions } from './policy-decisions.ts';
@@ -40,20 +41,24 @@ export function readPolicy(document: ConfigDocument, variables: Variables, world
       });
     }
     const when = readCondition(document, [...path, 'when'], rule.when);
-    return [{ what: undefined, ...rule, with: rule.with?.arguments ?? {}, when }];
+    const { by: _by, for: _for, ...rest } = rule;
+    const own = { what: undefined, ...rest, with: rule.with?.arguments ?? {}, when };
+    return [{ ...own, ...readTerms(document, path, rule) }];
   });
   const { decisions: points, cedar: files } = isObject(value) ? value : {};
   const decisions = readDecisions(document, [...here, 'decisions'], points);
   const cedar = readCedar(document, [...here, 'cedar'], files, variables);
   if (draft === undefined) return undefined;
-  const hasOthers = points !== undefined || files !== undefined;
-  if (draft.rules === undefined && !hasOthers)
+  // A decision point in audit mode decides nothing.
+  const deciding = (decisions ?? []).filter(({ mode }) => mode === 'enforce' || draft.mode === 'audit');
+  const isWatchedOnly = decisions !== undefined && decisions.length > 0 && deciding.length === 0;
+  if (draft.rules === undefined && files === undefined && (points === undefined || isWatchedOnly))
     document.reportKey(here, {
-      message: '`rules` is missing',
+      message: isWatchedOnly ? '`rules` is missing, and no decision point enforces' : '`rules` is missing',
       expected: 'a list of rules; an empty one denies everything',
     });
   // Without rules of its own, a policy leaves to the others what they decide.
-  const left = [...(decisions ?? []).flatMap(({ what }) => what), ...(cedar === undefined ? [] : cedarActions), 'log'];
+  const left = [...deciding.flatMap(({ what }) => what), ...(cedar === undefined ? [] : cedarActions), 'log'];
   const open = draft.rules === undefined ? [...new Set([...draft.open, ...left])] : draft.open;
   return {
     ...{ mode: draft.mode, groupsClaim: draft.groupsClaim, open, rules },

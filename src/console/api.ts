@@ -4,6 +4,7 @@
  */
 import type { ConsoleRight } from '../config/console.ts';
 import { shownPrincipal } from '../identity/principal.ts';
+import { answerApproval, approvals } from './approvals.ts';
 import { calls, oneCall } from './calls.ts';
 import { HISTORY_MINUTES, type History, type HistoryPoint, MINUTE_MS } from './history.ts';
 import { overview } from './overview.ts';
@@ -11,6 +12,7 @@ import { people, person, personFacts, principalFor } from './people.ts';
 import { policyFacts, tryDecision } from './policy-facts.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 import { revoke } from './revoke.ts';
+import { isAsking, mayEnter } from './rights.ts';
 import { tools } from './tools.ts';
 import { tryCall } from './try-call.ts';
 
@@ -32,14 +34,15 @@ export interface ApiAnswer {
 interface ApiRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly right: ConsoleRight;
+  /** `enter`: whoever may open the console. What they see is their own, or depends on their rights. */
+  readonly right: ConsoleRight | 'enter';
   /** About what came and was decided, which is recorded only where a console is configured. */
   readonly isRecorded?: true;
   answer(ports: ConsolePorts, request: ApiRequest): object | Promise<object>;
 }
 
 export const consoleRoutes: readonly ApiRoute[] = [
-  { method: 'GET', path: '/me', right: 'view', answer: (ports, { operator }) => me(ports, operator) },
+  { method: 'GET', path: '/me', right: 'enter', answer: (ports, { operator }) => me(ports, operator) },
   { method: 'GET', path: '/overview', right: 'view', answer: (ports) => overview(ports) },
   {
     method: 'GET',
@@ -72,6 +75,13 @@ export const consoleRoutes: readonly ApiRoute[] = [
     right: 'revoke',
     answer: (ports, { body, operator }) => revoke(ports, body, operator),
   },
+  { method: 'GET', path: '/approvals', right: 'enter', answer: (ports, { operator }) => approvals(ports, operator) },
+  {
+    method: 'POST',
+    path: '/approvals/answer',
+    right: 'enter',
+    answer: (ports, { body, operator }) => answerApproval(ports, body, operator),
+  },
   {
     method: 'POST',
     path: '/tools/try',
@@ -80,16 +90,17 @@ export const consoleRoutes: readonly ApiRoute[] = [
   },
 ];
 
-/** Never rejects with a ConsoleRefusal. Without the right to view, every path is answered alike. */
+/** Never rejects with a ConsoleRefusal. Without the right to view, paths that need a right are answered alike. */
 export async function answerApi(ports: ConsolePorts, request: ApiRequest): Promise<ApiAnswer> {
   try {
     const { rights } = request.operator;
-    if (!rights.has('view')) throw new ConsoleRefusal(403, 'not_allowed', 'You may not use this console');
     const here = consoleRoutes.filter(({ path }) => path === request.path);
+    const isEntered = here[0]?.right === 'enter' && mayEnter(ports.currentGeneration.now.config, rights);
+    if (!rights.has('view') && !isEntered) throw new ConsoleRefusal(403, 'not_allowed', 'You may not use this console');
     const route = here.find(({ method }) => method === request.method);
     if (here.length === 0) throw new ConsoleRefusal(404, 'unknown_path', 'The console has no such path');
     if (route === undefined) throw new ConsoleRefusal(405, 'method_not_allowed', `Use ${here[0]?.method}`);
-    if (!rights.has(route.right))
+    if (route.right !== 'enter' && !rights.has(route.right))
       throw new ConsoleRefusal(403, 'not_allowed', `You may look, but not ${route.right}: the config says who may`);
     if (route.isRecorded && !ports.recorder.isOn)
       throw new ConsoleRefusal(409, 'not_recorded', 'This is recorded only with `console` in the config');
@@ -101,10 +112,12 @@ export async function answerApi(ports: ConsolePorts, request: ApiRequest): Promi
 }
 
 function me(ports: ConsolePorts, { principal, rights, credentials }: Operator): object {
-  const { endpoints } = ports.currentGeneration.now.config;
+  const { config } = ports.currentGeneration.now;
+  const own = { ...personFacts(ports, principal), rights: [...rights], isAsking: isAsking(config) };
+  if (!rights.has('view')) return { ...own, canTry: false, endpoints: [], people: [] };
+  const { endpoints } = config;
   return {
-    ...personFacts(ports, principal),
-    rights: [...rights],
+    ...own,
     canTry: rights.has('try') && credentials !== undefined,
     endpoints: endpoints.filter(({ protocol }) => protocol === undefined).map(({ path }) => path),
     people: ports.recorder.people

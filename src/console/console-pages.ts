@@ -9,6 +9,7 @@ import { asset } from './assets.ts';
 import type { Operators } from './operators.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 import { RequestLimiter } from './request-limiter.ts';
+import { mayEnter } from './rights.ts';
 import { linkNeededView, notAllowedView, signInView } from './sign-in-views.ts';
 
 export const consolePath = '/console';
@@ -37,7 +38,8 @@ export function consolePages({ ports, operators, signInUrl, signOutUrl }: Consol
     const operator = await operators.of(request);
     if (operator === undefined)
       return operators.isPersonal ? linkNeededView(`${paths.files}enter.js`) : signInView(401, ways);
-    return operator.rights.has('view') ? shell : notAllowedView(shownPrincipal(operator.principal), paths.signOut);
+    const isLetIn = mayEnter(ports.currentGeneration.now.config, operator.rights);
+    return isLetIn ? shell : notAllowedView(shownPrincipal(operator.principal), paths.signOut);
   };
 
   const signIn = async (request: PageRequest): Promise<PageResponse> => {

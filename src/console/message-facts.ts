@@ -6,6 +6,7 @@ import { recordArguments, STARS, usualSecrets } from '../observe/audit-redact.ts
 import { masked } from '../observe/cause.ts';
 import { clientName } from '../observe/client-names.ts';
 import type { RequestContext } from '../pipeline/context.ts';
+import { decidedRuling } from '../policy/authorization-request.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Ruling } from '../policy/ruling.ts';
 import { inOnePiece } from '../wire/compose.ts';
@@ -67,8 +68,8 @@ export function rulingOf(
   { authorization }: RequestContext,
   failure: Failure | undefined,
 ): Pick<Ruling, 'rules' | 'wouldDeny'> | undefined {
-  if (!(failure instanceof Denied))
-    return (authorization as RequestContext['authorization'] | undefined)?.permit.ruling;
+  const reached = authorization as RequestContext['authorization'] | undefined;
+  if (!(failure instanceof Denied)) return reached && decidedRuling(reached);
   return failure.rules && { rules: failure.rules };
 }
 

@@ -50,8 +50,7 @@ export function overview(ports: ConsolePorts): object {
 const PIN_CHANGES = 100;
 
 function pinFacts({ file, mode, problem, changes, changeCount }: PinGuard) {
-  const listed = changes.slice(0, PIN_CHANGES).map(({ offered: _offered, ...change }) => change);
-  return { file, mode, problem, changeCount, changes: listed };
+  return { file, mode, problem, changeCount, changes: changes.slice(0, PIN_CHANGES) };
 }
 
 function endpointFacts(

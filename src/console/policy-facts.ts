@@ -4,7 +4,8 @@ import { type QuestionFault, questionOf, questionShape } from '../config/policy-
 import { shownPrincipal } from '../identity/principal.ts';
 import { explainRate, explainRule } from '../policy/explain.ts';
 import { located } from '../policy/located.ts';
-import { Denial } from '../policy/ruling.ts';
+import type { RuleEffect } from '../policy/rules.ts';
+import { ruledBy } from '../policy/ruling.ts';
 import { isObject } from '../wire/values.ts';
 import { principalFor } from './people.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
@@ -55,14 +56,13 @@ export function tryDecision(ports: ConsolePorts, body: unknown, operator: Operat
   const places = Object.fromEntries(config.endpoints.map(({ path, backends }) => [path, backends]));
   const question = located({ ...asked, principal }, places, ports.digest);
   const verdict = authorizer.wouldDecide(question);
-  const isDenied = verdict instanceof Denial;
-  const { rules = [], wouldDeny, wouldAllow } = verdict.ruling ?? {};
+  const { effect, rules } = ruledBy(verdict);
+  const { wouldDeny, wouldAllow, wouldAsk } = verdict.ruling ?? {};
   return {
-    decision: isDenied ? 'deny' : 'allow',
+    decision: effect,
     rules,
-    why: `${whyOf(isDenied, rules, config.policy === undefined)}${isDenied ? '' : unasked(config)}`,
-    wouldDeny,
-    wouldAllow,
+    why: `${whyOf(effect, rules, config.policy === undefined)}${effect === 'deny' ? '' : unasked(config)}`,
+    ...{ wouldDeny, wouldAllow, wouldAsk },
     who: shownPrincipal(principal),
     endpoint: question.endpoint,
     backend: question.backend || undefined,
@@ -74,10 +74,12 @@ function unasked({ policy }: Config): string {
   return policy?.decisions === undefined ? '' : ' Decision points were not asked.';
 }
 
-function whyOf(isDenied: boolean, rules: readonly string[], isWithoutPolicy: boolean): string {
+const decided = { allow: 'Allowed', deny: 'Denied', approval: 'Needs an approval' } as const;
+
+function whyOf(effect: RuleEffect, rules: readonly string[], isWithoutPolicy: boolean): string {
   if (isWithoutPolicy) return 'There is no policy: everything is allowed.';
-  if (rules.length > 0) return `${isDenied ? 'Denied' : 'Allowed'} by ${rules.join(', ')}.`;
-  return isDenied ? 'No rule allows it.' : 'This action needs no rule, and no rule denies it.';
+  if (rules.length > 0) return `${decided[effect]} by ${rules.join(', ')}.`;
+  return effect === 'deny' ? 'No rule allows it.' : 'This action needs no rule, and no rule denies it.';
 }
 
 function textOf(value: unknown): string | undefined {

@@ -7,12 +7,14 @@ import type { BackendAccount } from '../oauth/client/accounts.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { McpGateway } from '../pipeline/gateway.ts';
 import type { CurrentGeneration } from '../pipeline/generation.ts';
+import type { ApprovalDesk } from '../pipeline/services.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { ConsoleRecorder } from './recorder.ts';
 
 export interface ConsolePorts {
   readonly currentGeneration: CurrentGeneration;
+  readonly approvals: ApprovalDesk;
   readonly gateway: Pick<McpGateway, 'authenticate' | 'receive' | 'revokeStreams'>;
   readonly sessions: Sessions;
   readonly lists: Lists;
@@ -35,6 +37,8 @@ export interface Operator {
   /** What is presented at an endpoint when the operator tries a call. Absent: calls cannot be tried. */
   readonly credentials: Credentials | undefined;
   readonly rights: ReadonlySet<ConsoleRight>;
+  /** Whether a browser session says who it is. */
+  readonly byCookie?: boolean | undefined;
   /** The client address. Absent over the control socket. */
   readonly address?: string | undefined;
 }

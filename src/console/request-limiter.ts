@@ -1,5 +1,6 @@
 /** Bounds what one signed-in person may ask of the console's API, so that others, and calls of clients, go on. */
 import { BoundedMap } from '../exchange/bounded-map.ts';
+import { refilled } from '../store/counts.ts';
 import { ConsoleRefusal } from './ports.ts';
 
 /** A page asks for four things at once; tried calls may wait for their backends. */
@@ -8,6 +9,7 @@ const CONCURRENT = 16;
 const PER_SECOND = 20;
 /** Opening every page after a pause. */
 const BURST = 100;
+const BUCKET = { perSecond: PER_SECOND, capacity: BURST };
 /** Persons that are counted. More of them than use a console. */
 const PERSONS = 10_000;
 
@@ -49,7 +51,7 @@ export class RequestLimiter {
       this.#measures.set(person, fresh);
       return fresh;
     }
-    known.tokens = Math.min(BURST, known.tokens + ((now - known.filledAt) / 1000) * PER_SECOND);
+    known.tokens = refilled(known.tokens, now - known.filledAt, BUCKET);
     known.filledAt = now;
     return known;
   }

@@ -35,7 +35,8 @@ async function revokeSession(ports: ConsolePorts, id: string, operator: Operator
 
 async function revokePerson(ports: ConsolePorts, id: string, operator: Operator): Promise<Revoked> {
   const { sessions, gateway, recorder, digest, warn } = ports;
-  const isMeant = ({ key }: Principal) => shownId(digest, key) === id;
+  const isMeant = ({ key, holder }: Principal): boolean =>
+    shownId(digest, key) === id || (holder !== undefined && isMeant(holder));
   const meant = sessions.all().filter(({ principal }) => isMeant(principal));
   const known = recorder.people.all().find(({ principal }) => isMeant(principal))?.principal ?? meant[0]?.principal;
   const who = known === undefined ? id : shownPrincipal(known);

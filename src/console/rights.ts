@@ -13,11 +13,22 @@ export function isPersonalConsole({ identity, authServer }: Config): boolean {
   return !hasIdentity(identity, authServer !== undefined);
 }
 
-/** Without the right to view, a principal has no other right. */
+/** Whether the policy asks people: then everybody who can sign in has questions to answer, at least about their own. */
+export function isAsking({ policy }: Config): boolean {
+  return [...(policy?.rules ?? []), ...(policy?.decisions ?? [])].some(({ approval }) => approval !== undefined);
+}
+
+/** Whether a principal may open the console at all. */
+export function mayEnter(config: Config, rights: ReadonlySet<ConsoleRight>): boolean {
+  return rights.has('view') || isAsking(config);
+}
+
+/** Without the right to view, a principal has no other right, except to approve what others ask for. */
 export function rightsOf({ operators, policy }: Config, principal: Principal): ReadonlySet<ConsoleRight> {
   const has = (right: ConsoleRight): boolean => {
     const who = operators[right];
     return who !== undefined && compileWho(who, policy?.groupsClaim ?? 'groups')(principal);
   };
-  return new Set(has('view') ? consoleRights.filter(has) : []);
+  const possible: readonly ConsoleRight[] = has('view') ? consoleRights : ['approve'];
+  return new Set(possible.filter(has));
 }

@@ -14,7 +14,7 @@ export interface SignInWays {
 export function signInView(status: number, { signInUrl, action, mistake }: SignInWays): PageResponse {
   const said = mistake !== undefined && html`<p class="warn" id="mistake" role="alert">${mistake}</p>`;
   const body = html`
-<p>The console shows what passes through this gateway. Sign in as a person that <code>console.who</code> of the config names.</p>
+<p>The console shows what passes through this gateway. Sign in as a person that <code>console</code> of the config names.</p>
 ${signInUrl !== undefined && html`<p><a class="button" href="${signInUrl}">Sign in with your password</a></p>`}
 <form method="post" action="${action}">${said}
 <label for="key">Access key or token</label>

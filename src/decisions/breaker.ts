@@ -6,8 +6,13 @@ import type { Clock } from '../exchange/clock.ts';
 
 /** One lost connection is no reason to stop asking. */
 const FAULTS = 5;
-/** Long enough for a restart, short enough that nobody reaches for the config. */
+/** Long enough for a restart of the service, and short enough to go on soon after it. */
 const PAUSE_MS = 5_000;
+
+/** A question that may be sent. */
+export interface Attempt {
+  readonly isTrial: boolean;
+}
 
 export class Breaker {
   readonly #clock: Pick<Clock, 'now'>;
@@ -23,17 +28,18 @@ export class Breaker {
     return this.#faults >= FAULTS;
   }
 
-  /** Whether a question may be sent. `ended` must follow. */
-  begin(): boolean {
-    if (!this.isOpen) return true;
-    if (this.#isTrying || this.#clock.now() < this.#openUntil) return false;
+  /** Undefined where the question may not be sent. `ended` must follow, with what is returned. */
+  begin(): Attempt | undefined {
+    if (!this.isOpen) return { isTrial: false };
+    if (this.#isTrying || this.#clock.now() < this.#openUntil) return undefined;
     this.#isTrying = true;
-    return true;
+    return { isTrial: true };
   }
 
-  /** `unknown`: the question was not sent after all. */
-  ended(outcome: 'answered' | 'failed' | 'unknown'): void {
-    this.#isTrying = false;
+  /** `unknown`: the question says nothing about the decision point. */
+  ended({ isTrial }: Attempt, outcome: 'answered' | 'failed' | 'unknown'): void {
+    // A question from before the circuit opened may end during the trial, which is still under way then.
+    if (isTrial) this.#isTrying = false;
     if (outcome === 'answered') this.#faults = 0;
     if (outcome !== 'failed') return;
     this.#faults += 1;

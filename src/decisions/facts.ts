@@ -1,29 +1,42 @@
-/** What every protocol tells a decision point about a request. */
+/** What every protocol tells a decision point about a principal. The words differ, and the facts do not. */
 import { type Principal, shownPrincipal } from '../identity/principal.ts';
-import { withoutSecrets } from '../observe/audit-redact.ts';
-import { type AuthorizationRequest, argumentsOf } from '../policy/authorization-request.ts';
-import { DecisionFault } from './fault.ts';
+import { groupsOf } from '../policy/who.ts';
 import type { DecisionPointSettings } from './settings.ts';
 
-/** Only the claims that the config names: a decision point need not know everything that an issuer says of a person. */
-export function claimsFor({ claims }: Principal, { claims: sent }: Pick<DecisionPointSettings, 'claims'>): object {
+/** The members of `principal` in a `when`. */
+export interface PrincipalFacts {
+  readonly kind: Principal['kind'];
+  readonly issuer?: string;
+  readonly subject?: string;
+  readonly clientId?: string;
+  readonly key?: string;
+  /** Absent for a principal that has all of them. */
+  readonly scopes?: readonly string[];
+  /** As rules see them: those of our own files, or else of the token. */
+  readonly groups: readonly string[];
+  /** Only those that the config names: a decision point need not know everything that an issuer says of a person. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export type DescribePrincipal = (principal: Principal) => PrincipalFacts;
+
+export function principalFacts(
+  principal: Principal,
+  { claims: sent }: Pick<DecisionPointSettings, 'claims'>,
+  groupsClaim: string,
+): PrincipalFacts {
+  const { kind, issuer, subject, clientId, keyName, scopes, claims } = principal;
   const isSent = (name: string) => sent.includes('*') || sent.includes(name);
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => isSent(name)));
-}
-
-/** Undefined where the config does not say that arguments are sent, or there are none. */
-export function argumentsFor(
-  request: AuthorizationRequest,
-  settings: Pick<DecisionPointSettings, 'arguments'>,
-): unknown {
-  return settings.arguments ? shownArguments(request) : undefined;
-}
-
-/** Without the usual secrets. Text stands for arguments with too many values, which are not judged. */
-export function shownArguments(request: AuthorizationRequest): unknown {
-  const given = argumentsOf(request);
-  if (typeof given === 'string') throw new DecisionFault('question_too_large');
-  return given === undefined ? undefined : withoutSecrets(given);
+  return {
+    kind,
+    ...(issuer !== undefined && { issuer }),
+    ...(subject !== undefined && { subject }),
+    ...(clientId !== undefined && { clientId }),
+    ...(keyName !== undefined && { key: keyName }),
+    ...(scopes !== 'all' && { scopes: [...scopes] }),
+    groups: groupsOf(principal, groupsClaim),
+    claims: Object.fromEntries(Object.entries(claims).filter(([name]) => isSent(name))),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { OutwardError, type OutwardErrorKind } from '../oauth/fetch/errors.ts';
 
 /**
  * - `wrong_status`: neither an answer nor a denial of this protocol.
+ * - `question_refused`: a status from 400 to 499, which says that the question is not a good one.
  * - `wrong_type`: the body is not declared as JSON.
  * - `not_json`: the body is no JSON, or nests too deeply.
  * - `duplicate_keys`: an object has two members with one name, so two readers could read two decisions.
@@ -12,6 +13,7 @@ import { OutwardError, type OutwardErrorKind } from '../oauth/fetch/errors.ts';
  * - `circuit_open`: the last questions failed, so this one was not sent.
  * - `question_too_large`: the client's request does not fit into a question.
  * - `too_many_questions`: the principal, or all together, have too many questions waiting.
+ * - `waited_too_long`: the time was over before the question had its turn.
  */
 export type FaultKind =
   | OutwardErrorKind
@@ -23,13 +25,19 @@ export type FaultKind =
   | 'wrong_id'
   | 'circuit_open'
   | 'question_too_large'
-  | 'too_many_questions';
+  | 'question_refused'
+  | 'too_many_questions'
+  | 'waited_too_long';
 
 /**
  * Faults that a client can cause with its own requests. They deny whatever `onFailure` says: a client must not get
  * past a decision point by asking too much.
  */
-const CAUSED_BY_CLIENTS: ReadonlySet<FaultKind> = new Set(['question_too_large', 'too_many_questions']);
+const CAUSED_BY_CLIENTS: ReadonlySet<FaultKind> = new Set([
+  ...(['question_too_large', 'question_refused', 'too_many_questions', 'waited_too_long'] as const),
+  // Our own limit of requests under way.
+  'busy',
+]);
 
 export class DecisionFault extends Error {
   readonly kind: FaultKind;
@@ -46,8 +54,13 @@ export class DecisionFault extends Error {
 
   /** Whether it says something about the state of the decision point. */
   get isOfPoint(): boolean {
-    return !this.isOfClient && this.kind !== 'circuit_open' && this.kind !== 'busy';
+    return !this.isOfClient && this.kind !== 'circuit_open';
   }
+}
+
+/** For a status that is no answer. */
+export function statusFault(status: number): DecisionFault {
+  return new DecisionFault(status >= 400 && status < 500 ? 'question_refused' : 'wrong_status');
 }
 
 export function asFault(error: unknown): DecisionFault {

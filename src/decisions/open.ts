@@ -5,6 +5,7 @@ import { hostOf } from '../oauth/fetch/targets.ts';
 import type { DecisionPoints } from '../policy/outside.ts';
 import type { PolicySettings } from '../policy/rules.ts';
 import { authzen } from './authzen.ts';
+import { type DescribePrincipal, principalFacts } from './facts.ts';
 import { opa } from './opa.ts';
 import { DecisionPoint } from './point.ts';
 import { ConfiguredPoints, type OnFault } from './points.ts';
@@ -65,12 +66,13 @@ function protocolOf(
   { newId, timeOfDay }: DecisionServices,
 ): DecisionProtocol {
   const { protocol } = settings;
+  const describe: DescribePrincipal = (principal) => principalFacts(principal, settings, groupsClaim);
   switch (protocol.kind) {
     case 'authzen':
-      return authzen(settings, fetch, newId);
+      return authzen(settings, fetch, newId, describe);
     case 'opa':
-      return opa(settings, protocol.lists, fetch);
+      return opa(settings, protocol.lists, fetch, describe);
     case 'webhook':
-      return webhook(settings, protocol.secret, { fetch, newId, timeOfDay, groupsClaim });
+      return webhook(settings, protocol.secret, { fetch, newId, timeOfDay, describe });
   }
 }

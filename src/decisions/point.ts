@@ -1,7 +1,7 @@
-/** One decision point: every question has a time limit and a slot, and is not sent while the circuit is open. */
+/** One decision point: every question has a slot and a time limit, and is not sent while the circuit is open. */
 import type { Clock } from '../exchange/clock.ts';
 import { Breaker } from './breaker.ts';
-import { asFault, DecisionFault } from './fault.ts';
+import { asFault, DecisionFault, type FaultKind } from './fault.ts';
 import type { DecisionProtocol, ProtocolAnswer } from './protocol.ts';
 import type { DecisionPointSettings } from './settings.ts';
 import { QuestionSlots } from './slots.ts';
@@ -31,28 +31,39 @@ export class DecisionPoint {
   async ask<D>(holder: string, send: Send<D>): Promise<AskedPoint<D>> {
     const began = this.#clock.now();
     const passed = () => Math.round((this.#clock.now() - began) * 1_000) / 1_000;
-    if (!this.#breaker.begin()) return { fault: new DecisionFault('circuit_open'), ms: 0 };
-    const controller = new AbortController();
-    const stop = this.#clock.after(this.settings.timeoutMs, () => controller.abort(new DecisionFault('too_slow')));
+    const attempt = this.#breaker.begin();
+    if (attempt === undefined) return { fault: new DecisionFault('circuit_open'), ms: 0 };
     try {
-      const answer = await this.#inSlot(holder, controller.signal, send);
-      this.#breaker.ended('answered');
+      const answer = await this.#inSlot(holder, send);
+      this.#breaker.ended(attempt, 'answered');
       return { ...answer, ms: passed() };
     } catch (error) {
       const fault = asFault(error);
-      this.#breaker.ended(fault.isOfPoint ? 'failed' : 'unknown');
+      this.#breaker.ended(attempt, fault.isOfPoint ? 'failed' : 'unknown');
       return { fault, ms: passed() };
-    } finally {
-      stop();
     }
   }
 
-  async #inSlot<D>(holder: string, signal: AbortSignal, send: Send<D>): Promise<ProtocolAnswer<D>> {
-    const leave = await this.#slots.enter(holder, signal);
+  /**
+   * Waiting has a time limit of its own. With one limit for both, a client could make its questions wait until no time
+   * is left for an answer, and that would look like a fault of the decision point.
+   */
+  async #inSlot<D>(holder: string, send: Send<D>): Promise<ProtocolAnswer<D>> {
+    const leave = await this.#within('waited_too_long', (signal) => this.#slots.enter(holder, signal));
     try {
-      return await send(this.#protocol, signal);
+      return await this.#within('too_slow', (signal) => send(this.#protocol, signal));
     } finally {
       leave();
+    }
+  }
+
+  async #within<T>(late: FaultKind, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const stop = this.#clock.after(this.settings.timeoutMs, () => controller.abort(new DecisionFault(late)));
+    try {
+      return await act(controller.signal);
+    } finally {
+      stop();
     }
   }
 }

@@ -1,14 +1,26 @@
 /** All decision points of one config. They are asked in the order of the file, and the first denial ends it. */
 import type { RecordedDecision } from '../observe/audit.ts';
+import { useOf } from '../policy/actions.ts';
+import { type ApprovalDemand, approvable, combinedDemand } from '../policy/approval.ts';
 import type { AuthorizationRequest } from '../policy/authorization-request.ts';
 import type { Viewer } from '../policy/authorizer.ts';
-import type { DecisionPoints, OutsideDenial, OutsideRuling, OutsideShown } from '../policy/outside.ts';
+import type {
+  DecisionEffect,
+  DecisionPoints,
+  ListedName,
+  OutsideDenial,
+  OutsideRuling,
+  OutsideShown,
+} from '../policy/outside.ts';
 import type { Thing } from '../policy/question.ts';
-import type { DecisionFault } from './fault.ts';
+import { DecisionFault } from './fault.ts';
 import type { AskedPoint, DecisionPoint } from './point.ts';
+import type { ListQuestion } from './protocol.ts';
 
-/** Entries in one question about a list. Longer lists are asked about in parts, one after the other. */
+/** Entries in one question about a list. Longer lists are asked about in parts. */
 const ENTRIES = 1_000;
+/** More than any client reads. A longer list fails: each part is a question, and a line in the audit record. */
+const MOST_ENTRIES = 10_000;
 
 /** Told of every fault, for the log. */
 export type OnFault = (point: string, fault: DecisionFault) => void;
@@ -18,6 +30,7 @@ export class ConfiguredPoints implements DecisionPoints {
   readonly #isAudit: boolean;
   readonly #onFault: OnFault;
   readonly #close: () => Promise<void>;
+  readonly #underWay = new Set<Promise<unknown>>();
 
   /** `isAudit`: the whole policy is in audit mode. */
   constructor(points: readonly DecisionPoint[], isAudit: boolean, onFault: OnFault, close: () => Promise<void>) {
@@ -31,52 +44,93 @@ export class ConfiguredPoints implements DecisionPoints {
     return this.#close();
   }
 
+  async retire(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    await this.#close();
+  }
+
   concerns(action: string): boolean {
     return this.#points.some((point) => isAbout(point, action));
   }
 
-  async decide(request: AuthorizationRequest): Promise<OutsideRuling> {
-    const { principal, row } = request;
+  decide(request: AuthorizationRequest): Promise<OutsideRuling> {
+    return this.#watched(this.#decide(request));
+  }
+
+  show(viewer: Viewer, kind: Thing['kind'], entries: readonly ListedName[]): Promise<OutsideShown> {
+    return this.#watched(this.#show(viewer, kind, entries));
+  }
+
+  #watched<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const done = () => void this.#underWay.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  async #decide(request: AuthorizationRequest): Promise<OutsideRuling> {
+    const { row } = request;
     const decisions: RecordedDecision[] = [];
     const wouldDeny: string[] = [];
+    const wouldAsk: string[] = [];
+    const demands: ApprovalDemand[] = [];
     for (const point of this.#points) {
       if (!isAbout(point, row.action)) continue;
-      const asked = await point.ask(principal.key, (protocol, signal) => protocol.decide(request, signal));
-      decisions.push(this.#recorded(point, asked));
-      const denial = denialOf(point, asked);
+      const asked = await this.#askByEveryName(point, request, decisions);
+      const isEnforced = !this.#isAudit && point.settings.mode === 'enforce';
+      const demand = approvable.includes(row.action) ? demandOf(point, asked) : undefined;
+      if (demand !== undefined && isEnforced) demands.push(demand);
+      else if (demand !== undefined) wouldAsk.push(point.settings.name);
+      const denial = demand === undefined ? denialOf(point, asked) : undefined;
       if (denial === undefined) continue;
-      if (!this.#isAudit && point.settings.mode === 'enforce') return { denial, wouldDeny, decisions };
+      if (isEnforced) return { denial, wouldDeny, wouldAsk, decisions };
       wouldDeny.push(point.settings.name);
     }
-    return { wouldDeny, decisions };
+    return { demand: combinedDemand(demands), wouldDeny, wouldAsk, decisions };
+  }
+
+  /** A target may be listed by a second name: it must be allowed under both. The answer is the stricter one. */
+  async #askByEveryName(
+    point: DecisionPoint,
+    request: AuthorizationRequest,
+    decisions: RecordedDecision[],
+  ): Promise<AskedPoint<DecisionEffect>> {
+    const ask = async (named: AuthorizationRequest) => {
+      const asked = await point.ask(request.principal.key, (protocol, signal) => protocol.decide(named, signal));
+      decisions.push(this.#recorded(point, asked));
+      return asked;
+    };
+    const first = await ask(request);
+    const { thing } = request;
+    if (thing?.also === undefined || strictness(point, first) === DENIED) return first;
+    const second = await ask({ ...request, thing: { ...thing, name: thing.also } });
+    return strictness(point, second) > strictness(point, first) ? second : first;
   }
 
   /** In audit mode lists are whole. A template stands for many resources, and each of them is asked about when read. */
   filters(kind: Thing['kind']): boolean {
-    return !this.#isAudit && kind !== 'template' && this.#points.some(isFiltering);
+    return !this.#isAudit && kind !== 'template' && this.#points.some((point) => isFiltering(point, kind));
   }
 
-  async show(viewer: Viewer, backend: string, kind: Thing['kind'], names: readonly string[]): Promise<OutsideShown> {
+  async #show(viewer: Viewer, kind: Thing['kind'], entries: readonly ListedName[]): Promise<OutsideShown> {
     const decisions: RecordedDecision[] = [];
-    let left = names;
-    for (const point of this.#points.filter(isFiltering)) {
-      const shown: string[] = [];
-      for (let at = 0; at < left.length; at += ENTRIES) {
-        const part = left.slice(at, at + ENTRIES);
-        const question = { ...viewer, backend, kind, names: part };
-        const asked = await point.ask(viewer.principal.key, async (protocol, signal) => {
-          if (protocol.show === undefined) throw new TypeError('the protocol has no question about lists');
-          return protocol.show(question, signal);
-        });
+    let left = entries;
+    for (const point of this.#points.filter((one) => isFiltering(one, kind))) {
+      if (left.length > MOST_ENTRIES) {
+        const asked = { fault: new DecisionFault('question_too_large'), ms: 0 };
         decisions.push(this.#recorded(point, asked));
-        const denial = faultDenial(point, asked);
-        if (denial !== undefined) return { shown: undefined, denial, wouldDeny: [], decisions };
-        shown.push(...('fault' in asked ? part : part.filter((_name, index) => asked.decision[index] === true)));
+        return { shown: undefined, denial: faultDenial(point, asked), decisions };
       }
-      left = shown;
+      const answers = await Promise.all(
+        partsOf(left).map((part) => askAboutList(point, { ...viewer, kind, entries: part })),
+      );
+      decisions.push(...answers.map(({ asked }) => this.#recorded(point, asked)));
+      const denial = answers.map(({ asked }) => faultDenial(point, asked)).find((one) => one !== undefined);
+      if (denial !== undefined) return { shown: undefined, denial, decisions };
+      left = answers.flatMap(({ shown }) => shown);
     }
     const kept = new Set(left);
-    return { shown: names.map((name) => kept.has(name)), wouldDeny: [], decisions };
+    return { shown: entries.map((entry) => kept.has(entry)), decisions };
   }
 
   #recorded({ settings }: DecisionPoint, asked: AskedPoint<unknown>): RecordedDecision {
@@ -94,8 +148,44 @@ function isAbout({ settings }: DecisionPoint, action: string): boolean {
   return (settings.what as readonly string[]).includes(action);
 }
 
-function isFiltering({ settings, filtersLists }: DecisionPoint): boolean {
-  return filtersLists && settings.mode === 'enforce';
+/** A point that is not asked about the use of an entry does not hide it either. */
+function isFiltering(point: DecisionPoint, kind: Thing['kind']): boolean {
+  return point.filtersLists && point.settings.mode === 'enforce' && isAbout(point, useOf[kind]);
+}
+
+function partsOf(entries: readonly ListedName[]): readonly (readonly ListedName[])[] {
+  const count = Math.ceil(entries.length / ENTRIES);
+  return Array.from({ length: count }, (_, at) => entries.slice(at * ENTRIES, (at + 1) * ENTRIES));
+}
+
+interface AnsweredPart {
+  readonly asked: AskedPoint<readonly boolean[]>;
+  /** All of them where there is no answer. */
+  readonly shown: readonly ListedName[];
+}
+
+async function askAboutList(point: DecisionPoint, question: ListQuestion): Promise<AnsweredPart> {
+  const { entries, principal } = question;
+  const asked = await point.ask(principal.key, async (protocol, signal) => {
+    if (protocol.show === undefined) throw new TypeError('the protocol has no question about lists');
+    return protocol.show(question, signal);
+  });
+  return { asked, shown: 'fault' in asked ? entries : entries.filter((_entry, at) => asked.decision[at] === true) };
+}
+
+/** A person can be asked only where the config says which. */
+function demandOf({ settings }: DecisionPoint, asked: AskedPoint<string>): ApprovalDemand | undefined {
+  const { name, approval } = settings;
+  if ('fault' in asked || asked.decision !== 'approval' || approval === undefined) return undefined;
+  return { ...approval, rules: [name], text: JSON.stringify([name, approval]) };
+}
+
+const DENIED = 2;
+
+/** A fault counts as what follows from it. */
+function strictness(point: DecisionPoint, asked: AskedPoint<DecisionEffect>): number {
+  if ('fault' in asked) return faultDenial(point, asked) === undefined ? 0 : DENIED;
+  return asked.decision === 'allow' ? 0 : asked.decision === 'approval' ? 1 : DENIED;
 }
 
 /** Anything but `allow` denies. */

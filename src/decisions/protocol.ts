@@ -1,7 +1,7 @@
 /** The port of a protocol that decision points speak. */
 import type { AuthorizationRequest } from '../policy/authorization-request.ts';
 import type { Viewer } from '../policy/authorizer.ts';
-import type { DecisionEffect } from '../policy/outside.ts';
+import type { DecisionEffect, ListedName } from '../policy/outside.ts';
 import type { Thing } from '../policy/question.ts';
 
 export interface ProtocolAnswer<D> {
@@ -10,11 +10,16 @@ export interface ProtocolAnswer<D> {
   readonly id?: string | undefined;
 }
 
-/** The entries of a list, of one kind and one backend. */
+/** `approval`: what the answer says beside a denial. A point that does not know approvals denies. */
+export function effectOf(isAllowed: boolean, approval: unknown): DecisionEffect {
+  if (isAllowed) return 'allow';
+  return approval === true ? 'approval' : 'deny';
+}
+
+/** The entries of a list, of one kind. */
 export interface ListQuestion extends Viewer {
-  readonly backend: string;
   readonly kind: Thing['kind'];
-  readonly names: readonly string[];
+  readonly entries: readonly ListedName[];
 }
 
 /** Each function rejects with a DecisionFault, a Failure or an OutwardError where there is no valid answer. */

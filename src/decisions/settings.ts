@@ -1,5 +1,6 @@
 /** What a config says of a decision point. */
 import { RPC } from '../policy/actions.ts';
+import type { ApprovalTerms } from '../policy/approval.ts';
 import type { Mode } from '../policy/rules.ts';
 
 /** The actions that decision points can be asked about: those with a target, and those on what a call left behind. */
@@ -26,6 +27,8 @@ export interface DecisionPointSettings {
   readonly claims: readonly string[];
   /** Whether arguments are sent. A webhook gets the whole message in any case. */
   readonly arguments: boolean;
+  /** Who is asked where it answers `approval`. Absent: such an answer is a denial. */
+  readonly approval?: ApprovalTerms | undefined;
   /** Whether lists are filtered. */
   readonly lists: boolean;
 }

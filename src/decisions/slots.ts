@@ -21,6 +21,11 @@ export class QuestionSlots {
   #running = 0;
   #waiting = 0;
 
+  /** How many principals have questions. */
+  get holders(): number {
+    return this.#holders.size;
+  }
+
   constructor(most: number) {
     this.#most = most;
     this.#share = Math.max(1, Math.floor(most / 4));
@@ -30,9 +35,19 @@ export class QuestionSlots {
   async enter(key: string, signal: AbortSignal): Promise<() => void> {
     const holder = this.#holders.get(key) ?? { running: 0, waiting: [] };
     this.#holders.set(key, holder);
-    if (!this.#hasRoom(holder)) await this.#wait(holder, signal);
-    else this.#take(holder);
+    try {
+      if (!this.#hasRoom(holder)) await this.#wait(holder, signal);
+      else this.#take(holder);
+    } finally {
+      this.#forgetIdle(key, holder);
+    }
     return () => this.#release(key, holder);
+  }
+
+  /** The principal may have another holder already, if this one was forgotten before. */
+  #forgetIdle(key: string, holder: SlotHolder): void {
+    const isIdle = holder.running === 0 && holder.waiting.length === 0;
+    if (isIdle && this.#holders.get(key) === holder) this.#holders.delete(key);
   }
 
   #hasRoom({ running }: SlotHolder): boolean {
@@ -69,7 +84,7 @@ export class QuestionSlots {
   #release(key: string, holder: SlotHolder): void {
     holder.running -= 1;
     this.#running -= 1;
-    if (holder.running === 0 && holder.waiting.length === 0) this.#holders.delete(key);
+    this.#forgetIdle(key, holder);
     for (const [next, candidate] of this.#holders) {
       const given = candidate.waiting.length > 0 && this.#hasRoom(candidate) ? candidate.waiting.shift() : undefined;
       if (given === undefined) continue;

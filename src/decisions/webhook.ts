@@ -5,14 +5,13 @@
 import { createHmac } from 'node:crypto';
 import type { Principal } from '../identity/principal.ts';
 import type { OutwardFetch } from '../oauth/fetch/fetch.ts';
-import { type AuthorizationRequest, argumentsOf } from '../policy/authorization-request.ts';
-import { spliceMessage } from '../wire/compose.ts';
-import { asBuffer, member } from '../wire/values.ts';
-import { claimsFor, shownArguments } from './facts.ts';
-import { DecisionFault } from './fault.ts';
-import type { DecisionProtocol } from './protocol.ts';
+import type { DescribePrincipal, PrincipalFacts } from './facts.ts';
+import { DecisionFault, statusFault } from './fault.ts';
+import { withMember } from './json.ts';
+import { type DecisionProtocol, effectOf } from './protocol.ts';
 import type { DecisionPointSettings } from './settings.ts';
 import { post } from './transport.ts';
+import { messageFor } from './webhook-message.ts';
 
 const VERSION = 'v0.1.0';
 /** Denies whatever the body says. */
@@ -23,13 +22,13 @@ interface WebhookServices {
   readonly newId: () => string;
   /** Milliseconds since 1970. */
   readonly timeOfDay: () => number;
-  readonly groupsClaim: string;
+  readonly describe: DescribePrincipal;
 }
 
 export function webhook(
   settings: DecisionPointSettings,
   secret: string | undefined,
-  { fetch, newId, timeOfDay, groupsClaim }: WebhookServices,
+  { fetch, newId, timeOfDay, describe }: WebhookServices,
 ): DecisionProtocol {
   const { url } = settings.protocol;
   return {
@@ -41,24 +40,24 @@ export function webhook(
         version: VERSION,
         uid,
         timestamp: new Date(now).toISOString(),
-        principal: principalFor(principal, settings, groupsClaim),
+        principal: principalFor(principal, describe(principal)),
         context: {
           server_name: backend === '' ? endpoint.path : backend,
           source_ip: sender?.address ?? '',
           transport: sender?.address === undefined ? 'stdio' : 'streamable-http',
         },
       };
-      const body = `${JSON.stringify(facts).slice(0, -1)},"mcp_request":${messageFor(request)}}`;
+      const body = withMember(facts, 'mcp_request', messageFor(request));
       const headers = { ...settings.headers, ...signature(secret, now, body) };
       const answer = await post(fetch, { url, body, headers, signal });
       if (answer.status === UNPROCESSABLE) return { decision: 'deny', id: uid };
-      if (answer.status !== 200) throw new DecisionFault('wrong_status');
+      if (answer.status !== 200) throw statusFault(answer.status);
       const said = answer.json();
       if (said.uid !== uid) throw new DecisionFault('wrong_id');
       if (typeof said.allowed !== 'boolean') throw new DecisionFault('wrong_shape');
       // A patch would change a message that was judged already.
       if (said.patch !== undefined && said.patch !== null) throw new DecisionFault('wrong_shape');
-      return { decision: said.allowed ? 'allow' : 'deny', id: uid };
+      return { decision: effectOf(said.allowed, said.approval), id: uid };
     },
   };
 }
@@ -72,28 +71,18 @@ function signature(secret: string | undefined, now: number, body: string): Reado
 }
 
 /** Keys and the local user have no subject: they are named as in rules. */
-function principalFor(principal: Principal, settings: DecisionPointSettings, groupsClaim: string): object {
-  const { subject, clientId, keyName, kind, claims } = principal;
-  const text = (name: string) => (typeof claims[name] === 'string' ? { [name]: claims[name] } : {});
-  const groups = claims[groupsClaim];
+function principalFor(principal: Principal, { subject, clientId, key, kind, groups, claims }: PrincipalFacts): object {
+  const text = (name: string) => {
+    const value = principal.claims[name];
+    return typeof value === 'string' ? { [name]: value } : {};
+  };
   return {
     sub: subject ?? '',
-    ...(kind !== 'token' && { platform_user_id: keyName === undefined ? kind : `key:${keyName}` }),
+    ...(kind !== 'token' && { platform_user_id: key === undefined ? kind : `key:${key}` }),
     ...(subject === undefined && clientId !== undefined && { platform_user_id: `client:${clientId}` }),
     ...text('name'),
     ...text('email'),
-    ...(Array.isArray(groups) && { groups: groups.filter((group) => typeof group === 'string') }),
-    claims: claimsFor(principal, settings),
+    ...(groups.length > 0 && { groups }),
+    claims,
   };
-}
-
-/** The message as it came, except for values under the usual names of secrets. */
-function messageFor(request: AuthorizationRequest): string {
-  const { message, row } = request;
-  const shown = shownArguments(request);
-  if (message?.kind !== 'request') return JSON.stringify({ jsonrpc: '2.0', method: row.method, params: shown });
-  const span = member(message.params, 'arguments');
-  const text = JSON.stringify(shown);
-  const isPlain = span === undefined || text === JSON.stringify(argumentsOf(request));
-  return asBuffer(isPlain ? message.bytes : spliceMessage(message, [{ span, with: text }])).toString('utf8');
 }

@@ -34,8 +34,11 @@ const entries: Readonly<Record<ListedMember, Pick<ServerList, 'capability' | 'wo
   resourceTemplates: { capability: 'resources', words: 'resource templates', texts: ['uriTemplate', 'name'] },
 };
 
+/** Lists of the core: what extensions list is not examined. */
 export const lists: readonly ServerList[] = methods.flatMap(({ method, list }) =>
-  list === undefined ? [] : [{ method, member: list, isOptional: list === 'resourceTemplates', ...entries[list] }],
+  list === undefined || list === 'skills'
+    ? []
+    : [{ method, member: list, isOptional: list === 'resourceTemplates', ...entries[list] }],
 );
 
 interface ReadList {

@@ -139,7 +139,11 @@ export abstract class IncomingBody<S extends Authenticated | undefined = Authent
     const first = this.#first ?? nothing;
     const bytes = this.#rest === undefined ? first : Buffer.concat([first, ...this.#rest], this.#size);
     if (this.sender === undefined) this.received(bytes);
-    else this.res.shared.turns.begin(this.sender.principal.key, bytes.byteLength, () => this.received(bytes));
+    else {
+      const { principal } = this.sender;
+      const holder = principal.holder ?? principal;
+      this.res.shared.turns.begin(holder.key, bytes.byteLength, () => this.received(bytes));
+    }
   }
 
   closed(): void {

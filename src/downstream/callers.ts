@@ -15,10 +15,7 @@ const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const MOST_NETWORKS = 1_024;
 
 /** The parts of a request that determine its client address. */
-export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'> & {
-  /** Set by us, where another process of this gateway took the connection. */
-  readonly forwardedFor?: string;
-};
+export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDistinct'>;
 
 export class ClientAddresses {
   /** Undefined where there are none, as for most: each question costs a parsed address. */
@@ -61,8 +58,7 @@ export class ClientAddresses {
     return this.#trusted !== undefined && isIn(this.#trusted, address);
   }
 
-  #address({ socket, headersDistinct, forwardedFor }: AddressedRequest): string | undefined {
-    if (forwardedFor !== undefined) return forwardedFor;
+  #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
     // Most peers are clients. Node makes `headersDistinct` when it is read, which costs more than everything here.
     if (caller === undefined || !this.#isTrusted(caller)) return caller;

@@ -26,6 +26,9 @@ export interface TrackedConnection {
   due: number;
   /** The most recent response. */
   latest: HttpAnswer | undefined;
+}
+
+interface CountedConnection extends TrackedConnection {
   /** Undefined where connections from the address are not counted apart. */
   readonly address: string | undefined;
   /** Where it is counted. */
@@ -38,36 +41,33 @@ export type TrackedSocket<T extends Duplex = Duplex> = T & { [state]: TrackedCon
 
 /** One function for all connections: a closure for each would be kept as long as the connection. */
 function leave(this: Socket): void {
-  const connection = (this as TrackedSocket<Socket>)[state];
+  const connection = (this as TrackedSocket<Socket>)[state] as CountedConnection;
   connection.counter.closed(connection);
 }
 
 export class ConnectionCounter {
   readonly #shared: Shared;
-  readonly #isInternal: boolean;
   readonly #byAddress = new Tally();
   #total = 0;
 
-  /** `isInternal`: the connections of other processes of the gateway, which bring requests of many clients. */
-  constructor(shared: Shared, isInternal: boolean) {
+  constructor(shared: Shared) {
     this.#shared = shared;
-    this.#isInternal = isInternal;
   }
 
   opened(socket: Socket): void {
     const { connectionsTotal, connectionsPerAddress } = this.#shared.limits;
     // Many clients share the address of a trusted proxy, so such an address has no limit.
-    const address = this.#isInternal ? undefined : this.#shared.currentGeneration.now.addresses.peer(socket);
+    const address = this.#shared.currentGeneration.now.addresses.peer(socket);
     this.#count(address, 1);
     const own = address === undefined ? 0 : this.#byAddress.of(address);
     const isBeyondLimit = this.#total > connectionsTotal || own > connectionsPerAddress;
-    const counted = { isBeyondLimit, due: 0, latest: undefined, address, counter: this };
+    const counted: CountedConnection = { isBeyondLimit, due: 0, latest: undefined, address, counter: this };
     (socket as TrackedSocket<Socket>)[state] = counted;
     socket.on('close', leave);
     if (isBeyondLimit) destroyAfter(socket, RESERVED_MS);
   }
 
-  closed({ address }: TrackedConnection): void {
+  closed({ address }: CountedConnection): void {
     this.#count(address, -1);
   }
 

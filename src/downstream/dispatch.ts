@@ -5,12 +5,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated } from '../exchange/arrival.ts';
-import { memberNamedBy } from '../exchange/member-id.ts';
 import { discardRest } from './body.ts';
 import { state, type TrackedConnection, type TrackedSocket } from './connections.ts';
 import { preflightHeaders } from './cors.ts';
 import { faultFailure } from './events.ts';
-import type { Forwarding } from './forwarding.ts';
 import { type Readiness, respondReadiness } from './health.ts';
 import type { Ingress } from './ingress.ts';
 import { type Pages, servePages } from './mounted-paths.ts';
@@ -37,7 +35,7 @@ import {
 } from './routes.ts';
 import { serveRpc } from './rpc.ts';
 import type { Shared } from './shared.ts';
-import { type OpenConnections, serveMessage, serveSse, sessionIdOf } from './sse.ts';
+import { type OpenConnections, serveMessage, serveSse } from './sse.ts';
 import { serveDelete, serveStream } from './streamable.ts';
 
 export interface DispatchOptions {
@@ -204,8 +202,8 @@ export class Dispatcher implements GoneWatcher {
     else if (res.forwarded !== undefined && res.forwarded.principal !== sender.principal.key)
       respondFailure(res, new Failure('session_not_found'));
     else if (kind === 'mcp' && method === 'POST') servePost(res, endpoint, sender);
-    else if (this.#shared.forwarding === undefined || !this.#isForwarded(res, route, sender, this.#shared.forwarding))
-      this.#serveHere(res, route, sender);
+    else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
+    else if (!this.#isForwarded(res, route, sender)) this.#serveHere(res, route, sender);
   }
 
   #serveHere(res: HttpAnswer, route: EndpointRoute, sender: Authenticated): void {
@@ -213,17 +211,16 @@ export class Dispatcher implements GoneWatcher {
     const { method } = res.req;
     if (kind === 'rpc') serveRpc(res, endpoint, sender);
     else if (kind === 'sse') void serveSse(res, endpoint, sender, route.messages, this.#connections);
-    else if (kind === 'messages') serveMessage(res, endpoint, sender, this.#connections);
     else if (method === 'GET') void serveStream(res, endpoint, sender);
     else void serveDelete(res, endpoint, sender);
   }
 
-  /** Whether another process serves the request. A POST to an MCP endpoint is read first: its body may decide. */
-  #isForwarded(res: HttpAnswer, route: EndpointRoute, sender: Authenticated, forwarding: Forwarding): boolean {
-    const { kind, endpoint } = route;
-    const boundTo = kind === 'messages' ? memberNamedBy(sessionIdOf(res.req.url ?? '') ?? '') : undefined;
-    if (kind === 'messages' && boundTo === undefined) return false;
-    return forwarding.take({ res, endpoint, sender, boundTo, serve: () => this.#serveHere(res, route, sender) });
+  /** Whether another process serves the request. A message is read first: its body may decide, and goes with it. */
+  #isForwarded(res: HttpAnswer, route: EndpointRoute, sender: Authenticated): boolean {
+    const { forwarding } = this.#shared;
+    const isAsked = forwarding !== undefined && route.kind !== 'rpc';
+    if (!isAsked) return false;
+    return forwarding.take({ res, endpoint: route.endpoint, sender, serve: () => this.#serveHere(res, route, sender) });
   }
 
   #fault(res: HttpAnswer, error: unknown): void {

@@ -1,18 +1,36 @@
 /** The HTTP server: binds the port, watches connections, starts and closes. Requests go to dispatch.ts. */
-import { rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { TlsOptions } from 'node:tls';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Failure } from '../errors/failure.ts';
 import { BrokenConnections } from './broken.ts';
 import { ConnectionCounter, RESERVED_CONNECTIONS, state, type TrackedSocket } from './connections.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
-import { type Forwarding, REFUSED_HEADER } from './forwarding.ts';
-import { HttpAnswer, respondFailure } from './respond.ts';
+import type { Enter } from './forwarding.ts';
+import { HttpAnswer } from './respond.ts';
 import { Shared, type SharedOptions } from './shared.ts';
 
 export interface HttpOptions extends SharedOptions, DispatchOptions {
   readonly listen: { readonly host: string; readonly port: number };
+}
+
+/** A way in beside the main one: what its server does with requests before they are served. */
+export interface SideEntrance {
+  readonly listen: HttpOptions['listen'];
+  handle(ports: EntrancePorts): EntranceHandlers;
+}
+
+export interface EntrancePorts extends Pick<Dispatcher, 'enter'> {
+  readonly shared: Shared;
+  readonly broken: BrokenConnections;
+  /** Serves a connection that has come in another one. */
+  adopt(socket: Duplex): void;
+}
+
+export interface EntranceHandlers extends Pick<Dispatcher, 'enter'> {
+  connect(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends what is no HTTP connection any more. */
+  close(): void;
 }
 
 export interface HttpServer {
@@ -20,6 +38,8 @@ export interface HttpServer {
   readonly url: string;
   /** Open event streams. */
   readonly streams: number;
+  /** Opens another way in, whose requests are served like those here. Rejects where its address cannot be bound. */
+  open(entrance: SideEntrance): Promise<string>;
   /** Takes no new requests, waits up to `drainMs` for open ones, and closes what is left. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
@@ -37,13 +57,23 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const broken = new BrokenConnections();
   const server = makeServer(shared, dispatcher, broken);
   const url = await bind(server, options.listen);
-  const internal = options.forwarding && (await listenForOthers(options.forwarding, shared, dispatcher, broken));
+  const enter: Enter = (req, res, from) => {
+    res.forwarded = from;
+    dispatcher.enter(req, res);
+  };
+  const door = await options.forwarding?.open(enter, (error) => shared.notes.fault(error));
   // A connection that cannot be accepted affects its client alone.
   server.on('error', (error) => shared.notes.fault(error));
+  const entrances: { close(): void }[] = [];
   return {
     url,
     get streams() {
       return shared.keepAlive.size;
+    },
+    open: async (entrance) => {
+      const opened = await openEntrance(entrance, { shared, enter: dispatcher.enter, broken });
+      entrances.push(opened);
+      return opened.url;
     },
     // The port stays open while responses are being sent: a new request gets `shutting_down` instead of a refused
     // connection.
@@ -51,9 +81,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       await dispatcher.idle(drainMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
+      for (const entrance of entrances) entrance.close();
       broken.close();
-      internal?.close();
-      internal?.closeAllConnections();
+      await door?.close();
       options.forwarding?.close();
       await closed;
       shared.stopTimers();
@@ -63,23 +93,14 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 type AnsweringServer = Server<typeof IncomingMessage, typeof HttpAnswer>;
 
-type CreateServer = (options: ServerOptions<typeof IncomingMessage, typeof HttpAnswer>) => AnsweringServer;
-
-/** The same server on encrypted connections. */
-async function tlsServer(tls: TlsOptions): Promise<CreateServer> {
-  const https = await import('node:https');
-  // It has everything of a plain one.
-  return (options) => https.createServer({ ...options, ...tls }) as unknown as AnsweringServer;
-}
-
+/** `connect`: takes CONNECT, which is refused otherwise. */
 function makeServer(
   shared: Shared,
-  { enter }: Pick<Dispatcher, 'enter'>,
+  { enter, connect }: Pick<Dispatcher, 'enter'> & Partial<EntranceHandlers>,
   broken: BrokenConnections,
-  { create = createServer, isInternal = false }: { create?: CreateServer; isInternal?: boolean } = {},
 ): AnsweringServer {
   const { limits, notes } = shared;
-  const server = create({
+  const server = createServer({
     ServerResponse: HttpAnswer,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
@@ -93,9 +114,11 @@ function makeServer(
   // All of them, within `headerBytes`: Node 20 drops those beyond a thousand, and our checks would not see them.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
-  const connections = new ConnectionCounter(shared, isInternal);
-  const opened = (socket: Socket) => connections.opened(socket);
-  server.on(create === createServer ? 'connection' : 'secureConnection', opened);
+  const connections = new ConnectionCounter(shared);
+  server.on('connection', (socket) => {
+    // One that has come in another one is counted already.
+    if (!(state in socket)) connections.opened(socket);
+  });
   server.on('drop', () => notes.connectionRefused());
   server.on('request', enter);
   // RFC 9110, 10.1.1: an expectation that we do not know may be ignored.
@@ -105,46 +128,29 @@ function makeServer(
     enter(req, res);
   });
   server.on('clientError', (error, socket) => broken.break(error, socket, (socket as TrackedSocket)[state].latest));
-  server.on('connect', (_req, socket) => {
+  const refuseConnect = (_req: IncomingMessage, socket: Duplex) =>
     broken.dismiss(socket, new Failure('method_not_allowed'), { Allow: 'GET, POST, DELETE, OPTIONS' });
-  });
+  server.on('connect', connect ?? refuseConnect);
   return server;
 }
 
-/** Takes what other processes of this gateway hand over. */
-async function listenForOthers(
-  forwarding: Forwarding,
-  shared: Shared,
-  dispatcher: Dispatcher,
-  broken: BrokenConnections,
-): Promise<AnsweringServer> {
-  const enter = (req: IncomingMessage, res: HttpAnswer) => {
-    const from = forwarding.accept(req);
-    if (from === undefined) {
-      res.shared = shared;
-      res.isLast = true;
-      respondFailure(res, new Failure('not_forwarded', { http: { headers: { [REFUSED_HEADER]: 'true' } } }));
-      return;
-    }
-    res.forwarded = from;
-    Object.assign(req, { forwardedFor: from.address });
-    dispatcher.enter(req, res);
-  };
-  const { door } = forwarding;
-  const create = 'tls' in door ? await tlsServer(door.tls) : createServer;
-  const server = makeServer(shared, { enter }, broken, { create, isInternal: true });
-  if ('tls' in door)
-    server.removeAllListeners('tlsClientError').on('tlsClientError', (_error, socket) => socket.destroy());
-  // Left by a process that was killed.
-  if ('path' in door) rmSync(door.path, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    // `exclusive`: not shared with the other workers.
-    server.listen({ ...door, exclusive: true }, resolve);
-  });
-  if ('host' in door) forwarding.opened?.({ host: door.host, port: (server.address() as AddressInfo).port });
+async function openEntrance(
+  { listen, handle }: SideEntrance,
+  ports: Omit<EntrancePorts, 'adopt'>,
+): Promise<{ readonly url: string; close(): void }> {
+  const { shared, broken } = ports;
+  const handlers = handle({ ...ports, adopt: (socket) => server.emit('connection', socket) });
+  const server = makeServer(shared, handlers, broken);
+  const url = await bind(server, listen);
   server.on('error', (error) => shared.notes.fault(error));
-  return server;
+  return {
+    url,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+      handlers.close();
+    },
+  };
 }
 
 function bind(server: AnsweringServer, { host, port }: HttpOptions['listen']): Promise<string> {

@@ -195,6 +195,11 @@ function finish(res: HttpAnswer, status: number, head: string[], body: Pieces | 
     res.end(body[last]);
     res.uncork();
   }
+  watchReader(res);
+}
+
+/** A response that was written completely: a client that does not read it is cut off. */
+export function watchReader(res: HttpAnswer): void {
   if (res.writableLength > 0) new Delivery(res).watch();
 }
 
@@ -242,12 +247,12 @@ function writeHead(res: HttpAnswer, status: number, head: string[]): void {
 /** A complete response, for a connection on which HTTP parsing failed. */
 export function failureOnTheWire(failure: Failure, headers: ResponseHeaders = {}): Buffer {
   const body = failureBytes(failure, 'legacy');
-  const { status } = failure.row;
+  const status = failure.http?.status ?? failure.row.status;
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json',
     `Content-Length: ${body.byteLength}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...headers, ...failure.http?.headers }).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
   ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);

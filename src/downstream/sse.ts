@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { Failure } from '../errors/failure.ts';
 import type { Authenticated, Endpoint, PersistentConnection } from '../exchange/arrival.ts';
-import { memberId } from '../exchange/member-id.ts';
+import { memberId, memberNamedBy } from '../exchange/member-id.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import { readMessage } from '../wire/scan.ts';
 import { encodeEvent } from '../wire/sse.ts';
@@ -83,9 +83,27 @@ class SseMessage extends IncomingBody {
   }
 
   protected received(bytes: Uint8Array): void {
-    const { gateway, limits, notes } = this.res.shared;
+    this.#orUnread(() => {
+      const { limits } = this.res.shared;
+      const message = readMessage(bytes, { depth: this.endpoint.profile.jsonDepth ?? limits.jsonDepth });
+      if (!this.#isForwarded(bytes, message)) this.#take(message);
+    });
+  }
+
+  /** Whether the stream is at another process, which takes its messages. */
+  #isForwarded(body: Uint8Array, message: Message | Batch): boolean {
+    const { res, endpoint, sender } = this;
+    const { forwarding } = res.shared;
+    const boundTo = forwarding && memberNamedBy(sessionIdOf(res.req.url ?? '') ?? '');
+    if (boundTo === undefined) return false;
+    const serve = () => this.#orUnread(() => this.#take(message));
+    return forwarding?.take({ res, endpoint, sender, boundTo, body, message, serve }) === true;
+  }
+
+  #orUnread(take: () => void): void {
+    const { gateway, notes } = this.res.shared;
     try {
-      this.#take(readMessage(bytes, { depth: this.endpoint.profile.jsonDepth ?? limits.jsonDepth }));
+      take();
     } catch (error) {
       const failure = faultFailure(error, notes);
       gateway.unread(this, failure);
@@ -129,7 +147,7 @@ function unknownConnection(sessionId: string | undefined): Failure {
     : new Failure('session_not_found');
 }
 
-export function sessionIdOf(url: string): string | undefined {
+function sessionIdOf(url: string): string | undefined {
   const query = url.indexOf('?');
   return query === -1 ? undefined : new URLSearchParams(url.slice(query)).get('sessionId') || undefined;
 }

@@ -57,6 +57,43 @@ export const access = rows(
       message: 'Denied by policy',
       when: 'A rule of the policy denies the operation, or no rule allows it; `data.rules` has the ids of the rules that decided. Where a decision point outside the gateway denied it, `data.decisionPoint` names it. Denied notifications get HTTP 403; with `denials: http403` at the endpoint, denied requests do too.',
     },
+    approval_needed: {
+      status: 200,
+      code: 403,
+      message: 'A person has to approve this call first',
+      when: 'A rule with `effect: approval` asks a person before anything is sent to the backend. `data.approval` is the id of the question and `data.url` the page where it is answered, where there is one; `data.rules` has the ids of the rules. Make the same call again once it is approved. Notifications cannot wait for an answer, and members of a batch are all refused until each is approved.',
+    },
+    approval_denied: {
+      status: 200,
+      code: 403,
+      message: 'A person has denied this call',
+      when: 'The person who was asked for an approval said no; `data.approval` is the id of the question. Nothing was sent to the backend. The same call is not asked about again before the time of the question (`limits.approvalMs`) is over.',
+    },
+    approval_expired: {
+      status: 200,
+      code: 403,
+      message: 'Nobody has approved this call in time',
+      when: 'No answer came within `limits.approvalMs`, and silence is a no. Nothing was sent to the backend. Make the call again to ask anew.',
+    },
+    approval_not_shown: {
+      status: 200,
+      code: 403,
+      message: 'This call cannot be approved: its arguments cannot be shown completely',
+      when: 'A rule asks for an approval, and the call is too large or too deep to be shown to the person who would be asked. No one can approve what they cannot see. Send less, or have the rule say `by: other`, where a person can at least deny the call.',
+    },
+    too_many_approvals: {
+      status: 429,
+      code: 429,
+      message: 'Too many calls wait for an approval',
+      when: 'The principal has `limits.approvalsPerPrincipal` questions and approvals open, or all principals together have `limits.approvalsTotal`. Answer some, or wait until they expire.',
+    },
+    approval_unavailable: {
+      blame: 'gateway',
+      status: 503,
+      code: INTERNAL,
+      message: 'The call cannot be approved at the moment',
+      when: 'The store that keeps approvals cannot be reached. Nothing was sent to the backend. The log has the cause.',
+    },
     decision_unavailable: {
       blame: 'gateway',
       status: 503,

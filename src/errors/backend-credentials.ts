@@ -46,6 +46,13 @@ export const credentials = rows(
       message: 'The backend forbids this',
       when: 'The backend answers 403 although the token has all scopes that it asks for, or its authorization server does not grant those scopes.',
     },
+    client_credential_refused: {
+      blame: 'client',
+      status: 401,
+      code: 401,
+      message: 'The backend does not accept the client’s credentials',
+      when: 'The backend has `credentials: client`, and answers the `Authorization` of the client, or its absence, with 401 or 403. Status and `WWW-Authenticate` are the backend’s.',
+    },
 
     // The backend's authorization server.
     authorization_undiscovered: {

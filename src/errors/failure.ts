@@ -7,6 +7,7 @@ import { access } from './access.ts';
 import { credentials } from './backend-credentials.ts';
 import { backends } from './backends.ts';
 import { incoming } from './incoming.ts';
+import { proxied } from './proxied.ts';
 import type { FailureRow } from './row.ts';
 import { asks } from './server-requests.ts';
 import { sessions } from './sessions.ts';
@@ -22,6 +23,7 @@ export const failures = {
   ...access,
   ...backends,
   ...credentials,
+  ...proxied,
 } satisfies Record<string, FailureRow>;
 
 export type Reason = keyof typeof failures;
@@ -51,9 +53,9 @@ export interface HttpDetail {
   readonly nullId?: boolean;
 }
 
-/** True if the request itself is wrong: its bytes, its HTTP, or the session that it names. */
+/** True if the request itself is wrong: its bytes, its HTTP, its target at the proxy, or the session that it names. */
 export function isAboutRequest({ reason }: Failure): boolean {
-  return Object.hasOwn(incoming, reason) || Object.hasOwn(sessions, reason);
+  return [incoming, sessions, proxied].some((rows) => Object.hasOwn(rows, reason));
 }
 
 /** True if the backend is healthy but does not accept one principal's credentials. */

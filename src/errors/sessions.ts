@@ -32,11 +32,6 @@ export const sessions = rows(
       message: 'Session ended before the request was answered',
       when: 'The session was deleted or expired, or the gateway shut down, while the request was running.',
     },
-    not_forwarded: {
-      status: 403,
-      message: 'Only processes of this gateway may use this address',
-      when: 'A request came to the internal address of a process, and no other process of the gateway has sent it, or it was sent before.',
-    },
     session_moved: {
       blame: 'gateway',
       status: 421,

@@ -4,6 +4,7 @@ import type { AuthContext, Credentials, Principal } from '../identity/principal.
 import type { RpcGate } from '../jsonrpc/ports.ts';
 import type { Generation } from '../pipeline/generation.ts';
 import type { FullProfile } from '../policy/profile.ts';
+import type { ExtensionChoices } from '../wire/extensions.ts';
 import type { Batch, Message } from '../wire/message.ts';
 import type { Connection, Reply } from './outlet.ts';
 
@@ -19,6 +20,8 @@ export interface Endpoint {
   readonly sessions: 'required' | 'optional';
   /** When names get their backend's prefix, where several backends stand behind the endpoint. */
   readonly names: 'always' | 'collision' | 'never';
+  /** What the config says of extensions. Absent: nothing, so those that the gateway knows are carried. */
+  readonly extensions?: ExtensionChoices | undefined;
   /** What becomes of clients' trace context, where the config says so. */
   readonly traces?: 'parent' | 'link' | 'none' | undefined;
 }
@@ -87,6 +90,11 @@ export interface SessionPlaces {
   canTake(request: SentRequest): Promise<boolean>;
   /** The session goes on in another process. */
   release(id: string): void;
+  /**
+   * Before a session ends because it is idle, `isElsewhere` is asked whether another process has taken it over. One of
+   * which that is not known (undefined) is asked about again later.
+   */
+  askBeforeExpiry(isElsewhere: (id: string) => Promise<boolean | undefined>): void;
   /** Until when a session that is here may live, in milliseconds since 1970. Undefined: only this process has it. */
   untilOf(id: string): number | undefined;
   /** A shutdown waits for it. */

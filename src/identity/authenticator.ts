@@ -5,6 +5,7 @@
 import { Failure } from '../errors/failure.ts';
 import { basesOf, type EndpointAuth, type GuardedAuth } from './auth-metadata.ts';
 import { refusalOf } from './challenge.ts';
+import { withCredential } from './client-credential.ts';
 import type { IdentityServices } from './create.ts';
 import { anybody } from './identify.ts';
 import {
@@ -100,7 +101,8 @@ export class Authenticator {
   identify(path: string, credentials: Credentials): Principal | Failure | Promise<Principal | Failure> {
     if (credentials === 'local') return this.#room.local;
     const guard = this.#guards.get(path);
-    if (guard?.kind === 'open') return anybody;
+    const { forBackend } = credentials;
+    if (guard?.kind === 'open') return forBackend === undefined ? anybody : withCredential(anybody, forBackend);
     if (guard === undefined) return this.#isOpened ? this.#nowhere(path, credentials) : starting();
     const found = this.#room.identity.identify(credentials, guard);
     if (found instanceof Promise) return found.then((late) => this.#noted(late, path, credentials));
@@ -109,6 +111,7 @@ export class Authenticator {
 
   #noted(found: Principal | Failure, path: string, credentials: PresentedCredentials): Principal | Failure {
     if (found instanceof Failure) this.#onRefused({ path, failure: found, credentials });
+    else if (credentials.forBackend !== undefined) return withCredential(found, credentials.forBackend);
     return found;
   }
 
@@ -184,7 +187,7 @@ export class Authenticator {
 
   /** Whether the credentials behind an open stream are still valid. */
   stillGood(principal: Principal): boolean {
-    return this.#room.identity.stillGood(principal);
+    return this.#room.identity.stillGood(principal.holder ?? principal);
   }
 
   /** The key of the principal with this access key, at whichever endpoint the access key is accepted. */

@@ -12,6 +12,8 @@ export interface PresentedCredentials {
   /** The connection. Its address is for the log and the audit trail. */
   readonly socket?: { readonly remoteAddress?: string | undefined } | undefined;
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>> | undefined;
+  /** `Authorization` that the client meant for the backend; empty where it sent none. Set by the proxy alone. */
+  readonly forBackend?: string | undefined;
 }
 
 /** `all` is for the principal that controls the config: it could grant itself any scope. */
@@ -40,6 +42,11 @@ export interface Principal {
   readonly claims: Claims;
   /** When the credentials expire, in milliseconds since 1970. Streams opened with them end then. */
   readonly expiresAt?: number;
+  /**
+   * Who it is, where this is a principal with a credential of its own for a backend (client-credential.ts). Limits and
+   * rates count the holder: another credential is no other person.
+   */
+  readonly holder?: Principal;
 }
 
 /** How the log and the console name a principal: as rules do (`who.principals`). */

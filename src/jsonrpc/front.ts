@@ -14,7 +14,7 @@ import { abandonAuthorization } from '../pipeline/authorize.ts';
 import { askEveryone } from '../pipeline/decide-outside.ts';
 import type { SharedServices } from '../pipeline/services.ts';
 import { RPC } from '../policy/actions.ts';
-import { type Authorization, type AuthorizationRequest, judgedAt } from '../policy/authorization-request.ts';
+import type { Authorization, AuthorizationRequest } from '../policy/authorization-request.ts';
 import { permitAnswer } from '../policy/permit.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Batch } from '../wire/message.ts';
@@ -25,7 +25,7 @@ import { type AuthorizedCall, RpcRelay } from './relay.ts';
 
 export type RpcFrontServices = Pick<
   SharedServices,
-  'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault' | 'clock'
+  'limits' | 'currentGeneration' | 'backendInFlight' | 'work' | 'fault' | 'clock' | 'approvals'
 >;
 
 /** Authenticates the sender by the current generation. Returns why it is refused, or undefined. */
@@ -112,7 +112,37 @@ export class RpcFront implements RpcGate {
     const [backend = ''] = endpoint.backends;
     const service = services.get(backend);
     if (service === undefined) throw new Failure('backend_unavailable', { message: 'The service is disabled' });
-    return whenKnown(authorizeAll(arrival, backend, given), (calls) => this.#send(arrival, given, service, calls));
+    return whenKnown(authorizeAll(arrival, backend, given), (calls) => {
+      if (calls.every(({ authorization }) => authorization.withheld === undefined))
+        return this.#send(arrival, given, service, calls);
+      return this.#approved(arrival, backend, calls).then((approved) => this.#send(arrival, given, service, approved));
+    });
+  }
+
+  /** The calls, once those that a person has to approve are approved. Rejects with a Failure. */
+  async #approved(
+    { endpoint, sender }: RpcArrival,
+    backend: string,
+    calls: readonly DecidedCall[],
+  ): Promise<readonly AuthorizedCall[]> {
+    const { approveTogether } = await import('../pipeline/approve-together.ts');
+    const asked = calls.flatMap(({ message: { bytes, params, method }, authorization: { withheld } }) => {
+      if (withheld === undefined) return [];
+      const named = { principal: sender.principal, client: undefined, endpoint: endpoint.path, backend, method };
+      const own = { name: method, own: method, bytes, params, arguments: params, hasRounds: false };
+      return [{ withheld, call: { ...named, ...own, demand: withheld.demand } }];
+    });
+    try {
+      const approved = [...(await approveTogether(this.#shared, asked))];
+      return calls.map((call) =>
+        call.authorization.withheld === undefined
+          ? call
+          : { ...call, authorization: approved.shift() ?? call.authorization },
+      );
+    } catch (error) {
+      for (const { authorization } of calls) abandonAuthorization(authorization);
+      throw error;
+    }
   }
 
   #send(
@@ -148,37 +178,39 @@ function authorizeAll(
   arrival: RpcArrival,
   backend: string,
   messages: readonly RpcMessage[],
-): readonly AuthorizedCall[] | Promise<readonly AuthorizedCall[]> {
+): readonly DecidedCall[] | Promise<readonly DecidedCall[]> {
   const { authorizer } = arrival.sender.generation;
   const asked = messages.flatMap((message): (Decided | Promise<Decided>)[] =>
     message.kind === 'answer'
       ? []
-      : [decided(message.id, () => askEveryone(authorizer, requestOf(arrival, backend, message)))],
+      : [decided(message, () => askEveryone(authorizer, requestOf(arrival, backend, message)))],
   );
   const isOutside = (one: Decided | Promise<Decided>) => one instanceof Promise;
   return asked.some(isOutside) ? Promise.all(asked).then(allOf) : allOf(asked as Decided[]);
 }
 
-type Decided = AuthorizedCall | (Pick<AuthorizedCall, 'id'> & { readonly error: unknown });
+interface DecidedCall extends AuthorizedCall {
+  readonly message: RpcCall;
+}
 
-function decided(
-  id: string | undefined,
-  ask: () => Authorization | Promise<Authorization>,
-): Decided | Promise<Decided> {
+type Decided = DecidedCall | { readonly error: unknown };
+
+function decided(message: RpcCall, ask: () => Authorization | Promise<Authorization>): Decided | Promise<Decided> {
+  const { id } = message;
   try {
     const authorization = ask();
-    if (!(authorization instanceof Promise)) return { id, authorization };
+    if (!(authorization instanceof Promise)) return { id, message, authorization };
     return authorization.then(
-      (granted) => ({ id, authorization: granted }),
-      (error: unknown) => ({ id, error }),
+      (granted) => ({ id, message, authorization: granted }),
+      (error: unknown) => ({ error }),
     );
   } catch (error) {
-    return { id, error };
+    return { error };
   }
 }
 
 /** Throws the first failure that is no denial, or else the first denial. What was allowed is abandoned then. */
-function allOf(decisions: readonly Decided[]): readonly AuthorizedCall[] {
+function allOf(decisions: readonly Decided[]): readonly DecidedCall[] {
   const calls = decisions.flatMap((one) => ('authorization' in one ? [one] : []));
   const errors = decisions.flatMap((one) => ('error' in one ? [one.error] : []));
   if (errors.length === 0) return calls;
@@ -186,16 +218,19 @@ function allOf(decisions: readonly Decided[]): readonly AuthorizedCall[] {
   throw errors.find((error) => !(error instanceof Denied)) ?? errors[0];
 }
 
-function requestOf({ endpoint, sender }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {
+function requestOf({ endpoint, sender, requestId }: RpcArrival, backend: string, call: RpcCall): AuthorizationRequest {
   const { method, kind } = call;
+  const { credentials, generation } = sender;
+  const address = credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined;
   return {
+    sender: { address, requestId, clientName: undefined, sessionTag: undefined, traceparent: undefined },
     principal: sender.principal,
     endpoint,
     backend,
     revision: undefined,
     row: { method, kind, action: RPC },
     thing: { kind: 'method', name: method },
-    arguments: () => call.params && judgedAt(call.bytes, call.params),
+    ...(call.params && { argumentsAt: { bytes: call.bytes, span: call.params } }),
   };
 }
 

@@ -65,6 +65,11 @@ export function addAuditLine(lines: LineBuffer, record: AuditRecord): void {
   addList(lines, ',"rules":', record.rules);
   addList(lines, ',"wouldDeny":', record.wouldDeny);
   addList(lines, ',"wouldAllow":', record.wouldAllow);
+  addList(lines, ',"wouldAsk":', record.wouldAsk);
+  if (record.approval !== undefined) {
+    lines.add(',"approval":');
+    lines.add(JSON.stringify(record.approval));
+  }
   if (record.decisions !== undefined) {
     lines.add(',"decisions":');
     lines.add(JSON.stringify(record.decisions));

@@ -26,28 +26,46 @@ export type Recorded = (name: string | undefined, value: () => unknown) => unkno
 export function recordArguments(settings: AuditedArguments | undefined): Recorded {
   if (settings === undefined) return () => undefined;
   const names = new NameSet(settings.of, 'name');
-  const paths = settings.redact.map((path) => path.split('.').map(folded));
+  const secrets = Redaction.of(settings.redact);
   return (name, value) => {
     if (name === undefined || names.has(name) !== 'yes') return undefined;
-    const redacted = redact(value(), paths, 0);
+    const redacted = redact(value(), secrets, 0);
     const size = Buffer.byteLength(JSON.stringify(redacted) ?? '');
     return size > settings.maxBytes ? { [STARS]: `${size} bytes` } : redacted;
   };
 }
 
-const secretPaths = usualSecrets.map((path) => path.split('.').map(folded));
+/**
+ * Paths of values to redact, seen from one value. `*` is one step, `**` any number of steps. Items of a list are steps
+ * too, by their index.
+ */
+export class Redaction {
+  readonly #paths: readonly (readonly string[])[];
 
-/** The value without what stands under the usual names of secrets. */
-export function withoutSecrets(value: unknown): unknown {
-  return redact(value, secretPaths, 0);
+  static of(paths: readonly string[]): Redaction {
+    return new Redaction(paths.map((path) => path.split('.').map(folded)));
+  }
+
+  private constructor(paths: readonly (readonly string[])[]) {
+    this.#paths = paths;
+  }
+
+  /** Whether the value itself is redacted. */
+  get hides(): boolean {
+    return this.#paths.some((path) => path.every((step) => step === '**'));
+  }
+
+  /** The same, seen from a member or an item. */
+  within(key: string): Redaction {
+    return new Redaction(this.#paths.flatMap(after(folded(key))));
+  }
 }
 
-/** `*` is one step, `**` any number of steps. Items of a list are steps too, by their index. */
-function redact(value: unknown, paths: readonly (readonly string[])[], depth: number): unknown {
-  if (paths.some((path) => path.every((step) => step === '**'))) return STARS;
+function redact(value: unknown, secrets: Redaction, depth: number): unknown {
+  if (secrets.hides) return STARS;
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEPTH) return STARS;
-  const inner = (key: string, member: unknown) => redact(member, paths.flatMap(after(folded(key))), depth + 1);
+  const inner = (key: string, member: unknown) => redact(member, secrets.within(key), depth + 1);
   if (Array.isArray(value)) return value.map((item, at) => inner(String(at), item));
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(key, member)]));
 }

@@ -11,6 +11,9 @@ export interface AuditRecord extends RecordedParts {
   /** It passed only because of audit mode. */
   readonly wouldDeny?: readonly string[] | undefined;
   readonly wouldAllow?: readonly string[] | undefined;
+  readonly wouldAsk?: readonly string[] | undefined;
+  /** Absent where no person was asked. */
+  readonly approval?: RecordedApproval | undefined;
   /** What services outside the gateway decided. Absent where none was asked. */
   readonly decisions?: readonly RecordedDecision[] | undefined;
   readonly generation: number;
@@ -48,6 +51,18 @@ export interface RecordedDecision {
   readonly fault?: string | undefined;
 }
 
+/** A person is asked, answers, the call is sent, and ends: a record for each. */
+export interface RecordedApproval {
+  /** The same in all of its records. */
+  readonly id: string;
+  readonly step: 'asked' | 'answered' | 'executed' | 'outcome';
+  /** Who has to agree: the caller, or another person. */
+  readonly by: 'caller' | 'other';
+  readonly answer?: ApprovalAnswer | undefined;
+}
+
+export type ApprovalAnswer = 'approved' | 'denied' | 'expired';
+
 /** 48 bits tell sessions apart, and do not help to guess the rest. */
 const SESSION_TAG_CHARACTERS = 8;
 
@@ -76,8 +91,8 @@ export interface RecordedParts {
   readonly deniedCount?: number | undefined;
 }
 
-/** `asked`: input is required, and another round follows. */
-export type AuditOutcome = 'result' | 'error' | 'cancelled' | 'asked' | 'denied';
+/** `asked`: input is required, and another round follows. `sent`: how it ends is in a later record. */
+export type AuditOutcome = 'result' | 'error' | 'cancelled' | 'asked' | 'denied' | 'sent';
 
 export interface AuditedPrincipal {
   readonly kind: string;

@@ -6,7 +6,9 @@ import { classify, type PinClass } from './classify.ts';
 import { PinFileError, readPinFile } from './file.ts';
 import { hashOf, keyOf, type Pin, type PinDigest, type PinKind, type PinnedThing, pinsByThing } from './pin.ts';
 import type { OfferedEntry, PinChange, PinGuard, PinMode, PinSettings } from './ports.ts';
-import { canonicalText, type PinValue, readPinValue, Unpinnable } from './value.ts';
+import { readPinValue } from './read-value.ts';
+import { ToldChanges } from './told-changes.ts';
+import { type PinValue, Unpinnable } from './value.ts';
 
 export interface PinBookOptions {
   /** The number of the config. */
@@ -14,13 +16,10 @@ export interface PinBookOptions {
   readonly digest: PinDigest;
   /** Is told of each change once. */
   readonly found: (change: PinChange, mode: PinMode) => void;
+  /** Is told once that further changes of a backend are not told of. */
+  readonly silenced: (backend: string) => void;
 }
 
-/** Changes that are kept for people, and their size. A backend can make up any number. */
-const CHANGES = 1_000;
-const CHANGES_CHARACTERS = 4 * 1024 * 1024;
-/** Changes that are told of: the same one is told of once. */
-const TOLD = 10_000;
 const none: ReadonlySet<string> = new Set();
 
 export class PinBook implements PinGuard {
@@ -31,15 +30,17 @@ export class PinBook implements PinGuard {
   readonly #options: PinBookOptions;
   /** By thing. Several where the thing has several forms. */
   #pins: ReadonlyMap<string, readonly Pin[]> = new Map();
-  readonly #told = new Set<string>();
-  readonly #changes: PinChange[] = [];
-  #characters = 0;
+  readonly #found: ToldChanges;
+  /** Entries that were judged, by their bytes: a cached list is judged for each call. Null: as pinned. */
+  readonly #judged = new WeakMap<Uint8Array, PinChange | null>();
 
   constructor({ file, mode, content }: PinSettings, options: PinBookOptions) {
     this.since = options.since;
     this.file = file;
     this.mode = mode;
     this.#options = options;
+    const { digest, silenced } = options;
+    this.#found = new ToldChanges({ digest, silenced, found: (change) => options.found(change, mode) });
     this.problem = 'problem' in content ? content.problem : this.#read(content.text);
   }
 
@@ -54,25 +55,23 @@ export class PinBook implements PinGuard {
   }
 
   get changes(): readonly PinChange[] {
-    return this.#changes;
+    return this.#found.kept;
   }
 
   get changeCount(): number {
-    return this.#told.size;
+    return this.#found.count;
   }
 
   heldIn(backend: string, kind: PinKind, entries: readonly OfferedEntry[]): ReadonlySet<string> {
-    const changed = entries.filter(({ key, bytes }) =>
-      this.#judge({ backend, kind, name: key }, () => readPinValue(bytes)),
-    );
+    const changed = entries.filter((entry) => this.#judgeEntry(backend, kind, entry) !== undefined);
     return this.mode === 'warn' ? none : new Set(changed.map(({ key }) => key));
   }
 
   holding(thing: PinnedThing, entries: readonly OfferedEntry[]): PinChange | undefined {
     if (this.mode === 'warn') return undefined;
     const offered = entries.filter(({ key }) => key === thing.name);
-    for (const { bytes } of offered) {
-      const change = this.#judge(thing, () => readPinValue(bytes));
+    for (const entry of offered) {
+      const change = this.#judgeEntry(thing.backend, thing.kind, entry);
       if (change !== undefined) return change;
     }
     // A backend may run what it does not list.
@@ -81,9 +80,16 @@ export class PinBook implements PinGuard {
   }
 
   holdsInstructions(backend: string, instructions: string): boolean {
-    return (
-      this.#judge({ backend, kind: 'instructions', name: '' }, () => instructions) !== undefined && this.mode === 'hold'
-    );
+    const read = () => readPinValue(Buffer.from(JSON.stringify(instructions)));
+    return this.#judge({ backend, kind: 'instructions', name: '' }, read) !== undefined && this.mode === 'hold';
+  }
+
+  #judgeEntry(backend: string, kind: PinKind, { key, bytes }: OfferedEntry): PinChange | undefined {
+    const known = this.#judged.get(bytes);
+    if (known !== undefined) return known ?? undefined;
+    const change = this.#judge({ backend, kind, name: key }, () => readPinValue(bytes));
+    this.#judged.set(bytes, change ?? null);
+    return change;
   }
 
   /** The change, where the value is not as it was pinned. */
@@ -100,23 +106,12 @@ export class PinBook implements PinGuard {
     const hash = hashOf(value, this.#options.digest);
     const pins = this.#pins.get(keyOf(thing)) ?? [];
     if (pins.some((pin) => pin.hash === hash)) return undefined;
-    return this.#changed({
-      ...{ backend, kind, name, hash },
-      classes: changeClasses(kind, pins, value),
-      offered: { backend, kind, name, hash, value },
-    });
+    const classes = this.#found.classesOf({ backend, kind, name, hash }) ?? changeClasses(kind, pins, value);
+    return this.#changed({ backend, kind, name, hash, classes });
   }
 
   #changed(change: PinChange): PinChange {
-    const id = this.#options.digest(`${change.hash ?? ''} ${keyOf(change)}`);
-    if (this.#told.has(id) || this.#told.size >= TOLD) return change;
-    this.#told.add(id);
-    const size = change.name.length + (change.offered === undefined ? 0 : canonicalText(change.offered.value).length);
-    if (this.#changes.length < CHANGES && this.#characters + size <= CHANGES_CHARACTERS) {
-      this.#changes.push(change);
-      this.#characters += size;
-    }
-    this.#options.found(change, this.mode);
+    this.#found.add(change);
     return change;
   }
 }

@@ -1,6 +1,7 @@
 /** What kind of change it is, so that a reviewer sees first what matters. One change may be of several classes. */
+
+import { isSameMeaning } from './meanings.ts';
 import type { PinKind } from './pin.ts';
-import { isSameMeaning } from './same.ts';
 import { schemaChanges } from './schema-change.ts';
 import { canonicalText, isMembers, type PinMembers, type PinValue } from './value.ts';
 
@@ -76,16 +77,16 @@ const annotations: Judge = (before, after) =>
 const promptArguments: Judge = (before, after) => {
   const [was, is] = [byName(before), byName(after)];
   if (was === undefined || is === undefined) return ['wider-schema', 'narrower-schema'];
-  return new Set(
-    [...new Set([...was.keys(), ...is.keys()])].flatMap((name): PinClass[] => {
-      const [old, now] = [was.get(name), is.get(name)];
-      if (old === undefined) return [now?.get('required') === true ? 'narrower-schema' : 'wider-schema'];
-      if (now === undefined) return ['narrower-schema'];
-      const [then, demanded] = [old.get('required') === true, now.get('required') === true];
-      if (then !== demanded) return [demanded ? 'narrower-schema' : 'wider-schema'];
-      return canonicalText(old) === canonicalText(now) ? [] : ['text'];
-    }),
-  );
+  const found = [...new Set([...was.keys(), ...is.keys()])].flatMap((name): PinClass[] => {
+    const [old, now] = [was.get(name), is.get(name)];
+    if (old === undefined) return [now?.get('required') === true ? 'narrower-schema' : 'wider-schema'];
+    if (now === undefined) return ['narrower-schema'];
+    const [then, demanded] = [old.get('required') === true, now.get('required') === true];
+    if (then !== demanded) return [demanded ? 'narrower-schema' : 'wider-schema'];
+    return canonicalText(old) === canonicalText(now) ? [] : ['text'];
+  });
+  // Only the order is another one.
+  return found.length === 0 ? ['cosmetic'] : found;
 };
 
 function byName(list: PinValue | undefined = []): ReadonlyMap<string, PinMembers> | undefined {

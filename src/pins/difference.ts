@@ -23,7 +23,9 @@ export function differencesOf(
 ): readonly PinDifference[] {
   const byThing = pinsByThing(pins);
   const seen = new Set(offered.map(keyOf));
-  const changed = offered.flatMap((thing): PinDifference[] => {
+  // A backend may list a thing twice.
+  const each = new Map(offered.map((thing) => [`${thing.pin?.hash ?? ''} ${keyOf(thing)}`, thing]));
+  const changed = [...each.values()].flatMap((thing): PinDifference[] => {
     const { backend, kind, name, pin } = thing;
     const pinned = byThing.get(keyOf(thing)) ?? [];
     if (pinned.some(({ hash }) => hash === pin?.hash)) return [];
@@ -57,16 +59,4 @@ export function approved(
     ...pins.filter((pin) => !replaced.has(keyOf(pin))),
     ...pinnable.flatMap(({ offered }) => (offered === undefined ? [] : [offered])),
   ];
-}
-
-/** The lines that only one of the texts has, as `-` and `+`. */
-export function changedLines(before: string, after: string): readonly string[] {
-  const [old, now] = [before.split('\n'), after.split('\n')];
-  return [...linesOnlyIn(old, now).map((line) => `- ${line}`), ...linesOnlyIn(now, old).map((line) => `+ ${line}`)];
-}
-
-/** Commas at the end come and go with the next line. */
-function linesOnlyIn(lines: readonly string[], others: readonly string[]): readonly string[] {
-  const known = new Set(others.map((line) => line.replace(/,$/, '')));
-  return lines.filter((line) => !known.has(line.replace(/,$/, '')));
 }

@@ -12,7 +12,9 @@
  * A thing may have several pins, where a backend shows it to different people in different forms.
  */
 import { hashOf, keyOf, type Pin, type PinDigest, type PinKind, pinKinds } from './pin.ts';
-import { prettyText, readPinValue, Unpinnable } from './value.ts';
+import { quoted } from './quoted.ts';
+import { checkSize, readPinText } from './read-value.ts';
+import { canonicalText, prettyText, Unpinnable } from './value.ts';
 
 /** The message says what is wrong with the file, and where. */
 export class PinFileError extends Error {
@@ -56,7 +58,8 @@ function readBlock(first: string, body: readonly string[], line: number, digest:
   if (backend === undefined || hash === undefined || name === undefined || !isPinKind(kind))
     throw new PinFileError(`line ${line} is not a pin: a backend, a kind, a name in quotes and a hash`);
   try {
-    const value = readPinValue(Buffer.from(body.join('\n').trim()));
+    const value = readPinText(body.join('\n'));
+    checkSize(Buffer.byteLength(canonicalText(value)));
     if (hashOf(value, digest) === hash) return { backend, kind, name, hash, value };
   } catch (error) {
     if (!(error instanceof Unpinnable)) throw error;
@@ -78,17 +81,22 @@ function isPinKind(kind: string | undefined): kind is PinKind {
   return pinKinds.some((one) => one === kind);
 }
 
-/** Throws a `PinFileError` where it could not be read again. */
-export function writePinFile(pins: readonly Pin[]): string {
-  if (pins.length > MOST_PINS) throw new PinFileError(`there are more than ${MOST_PINS} things to pin`);
+/** Throws a `PinFileError` where `readPinFile` would refuse the text: what is approved must not hold everything. */
+export function writePinFile(pins: readonly Pin[], digest: PinDigest): string {
   const sorted = [...pins].sort((a, b) => compare(keyOf(a), keyOf(b)) || compare(a.hash, b.hash));
-  const blocks = sorted.map(({ backend, kind, name, hash, value }) => {
+  const parts = [`${FIRST_LINE}\n`];
+  let size = 0;
+  for (const { backend, kind, name, hash, value } of sorted) {
     const body = `${INDENT}${prettyText(value, INDENT)}`;
-    return `\n${backend} ${kind} ${JSON.stringify(name)} ${hash}\n${body}\n`;
-  });
-  const text = `${FIRST_LINE}\n${blocks.join('')}`;
-  if (text.length > FILE_CHARACTERS)
-    throw new PinFileError(`the file would have more than ${FILE_CHARACTERS} characters`);
+    const block = `\n${backend} ${kind} ${quoted(name)} ${hash}\n${body}\n`;
+    parts.push(block);
+    size += block.length;
+    // Before more memory is used: deep values have long texts.
+    if (size > FILE_CHARACTERS)
+      throw new PinFileError(`the file would have more than ${FILE_CHARACTERS} characters; approve less, by name`);
+  }
+  const text = parts.join('');
+  readPinFile(text, digest);
   return text;
 }
 

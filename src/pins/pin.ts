@@ -1,4 +1,6 @@
 /** What is pinned: one thing that a backend offers, under the backend's own name, with its canonical value. */
+
+import { escapedUnseen } from './quoted.ts';
 import { canonicalText, type PinValue } from './value.ts';
 
 export const pinKinds = ['instructions', 'prompt', 'template', 'tool'] as const;
@@ -46,5 +48,7 @@ export function pinsByThing(pins: readonly Pin[]): ReadonlyMap<string, readonly 
 
 /** For people. */
 export function shownThing({ backend, kind, name }: PinnedThing): string {
-  return kind === 'instructions' ? `the instructions of ${backend}` : `${kind} \`${name}\` of ${backend}`;
+  return kind === 'instructions'
+    ? `the instructions of ${backend}`
+    : `${kind} \`${escapedUnseen(name)}\` of ${backend}`;
 }

@@ -1,6 +1,6 @@
 /** What the gateway knows of pins. What judges them is loaded only where pins are configured. */
 import type { PinClass } from './classify.ts';
-import type { Pin, PinKind, PinnedThing } from './pin.ts';
+import type { PinKind, PinnedThing } from './pin.ts';
 
 export const pinModes = ['hold', 'warn'] as const;
 export type PinMode = (typeof pinModes)[number];
@@ -19,8 +19,6 @@ export interface PinChange extends PinnedThing {
   readonly classes: readonly PinClass[];
   /** Of what is offered. Absent where it cannot be pinned, or is not known. */
   readonly hash?: string | undefined;
-  /** What is offered. Absent where too much would be kept. */
-  readonly offered?: Pin | undefined;
 }
 
 export interface OfferedEntry {
@@ -36,7 +34,7 @@ export interface PinGuard {
   readonly file: string;
   /** Why the pin file cannot be used. Nothing counts as pinned then. */
   readonly problem: string | undefined;
-  /** The changes that were found since the pin file was read, up to a bound. */
+  /** The changes that were found since the pin file was read, up to a bound; those of each backend in turn. */
   readonly changes: readonly PinChange[];
   /** The number of all changes that were found. */
   readonly changeCount: number;

@@ -4,6 +4,8 @@ import type { ClientFacts } from '../exchange/call.ts';
 import { nowhere } from '../session/downstream.ts';
 import type { Session } from '../session/session.ts';
 import { type ClientCapabilities, readCapabilities } from '../wire/capabilities.ts';
+import { withCarried } from '../wire/declared-extensions.ts';
+import { type ExtensionChoices, isCarried } from '../wire/extensions.ts';
 import { logLevelAt } from '../wire/log-level.ts';
 import type { Batch, Message, Request, Span } from '../wire/message.ts';
 import { has, methodRow } from '../wire/methods.ts';
@@ -25,7 +27,7 @@ export function eraOf(message: Message | Batch, versionHeader: string | undefine
  */
 export function admitModern(context: RequestContext, request: Request): void {
   const { header, endpoint } = context;
-  const { profile } = endpoint;
+  const { profile, extensions } = endpoint;
   const row = methodRow(request.method);
   const named = textMember(request.bytes, request.meta, metaKeys.protocolVersion);
   if (named === undefined)
@@ -42,11 +44,13 @@ export function admitModern(context: RequestContext, request: Request): void {
   const known = knownRevisions.get(named);
   if (known?.era !== 'modern' || !profile.revisions.includes(known.revision)) throw unsupported(profile, named);
   const { revision } = known;
-  const declared = capabilities && declaredAt(request.bytes, capabilities);
+  const declared = capabilities && declaredAt(request.bytes, capabilities, revision, extensions);
   if (declared === undefined) {
     throw new Failure('missing_meta', { message: `_meta must have ${metaKeys.clientCapabilities}` });
   }
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
+    throw unknownMethod(request, 'modern');
+  if (row.extension !== undefined && !isCarried(row.extension, revision, extensions))
     throw unknownMethod(request, 'modern');
   // In the modern era tasks are an extension, and the gateway does not offer it.
   if (row.capability === 'tasks')
@@ -63,6 +67,8 @@ export function admitLegacy(context: RequestContext, { client, downstream }: Ses
   const { revision } = client;
   const row = methodRow(request.method);
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
+    throw unknownMethod(request, 'legacy');
+  if (row.extension !== undefined && !isCarried(row.extension, revision, context.endpoint.extensions))
     throw unknownMethod(request, 'legacy');
   if (row.capability === 'tasks') throw new Failure('tasks_not_supported');
   // Without a session there is no stream on which updates could be sent.
@@ -110,8 +116,19 @@ const KEPT = 64;
 /** Longer declarations are parsed each time. */
 const KEPT_LENGTH = 2_048;
 
-/** By text: equal declarations mean the same, whichever client makes them. */
-const known = new Map<string, ClientCapabilities>();
+type Declarations = Map<string, ClientCapabilities>;
+
+/** By text: equal declarations mean the same at equal endpoints, whichever client makes them. */
+const usual: Declarations = new Map();
+const chosen = new WeakMap<ExtensionChoices, Declarations>();
+
+function knownAt(choices: ExtensionChoices): Declarations {
+  const existing = chosen.get(choices);
+  if (existing !== undefined) return existing;
+  const made: Declarations = new Map();
+  chosen.set(choices, made);
+  return made;
+}
 
 export function checkSize({ start, end }: Span, what: 'capabilities' | 'clientInfo' = 'capabilities'): void {
   if (end - start > BYTES) throw new Failure('invalid_params', { message: `${what} may have at most ${BYTES} bytes` });
@@ -121,14 +138,20 @@ export function checkSize({ start, end }: Span, what: 'capabilities' | 'clientIn
  * The capabilities that a modern client declares in every request, parsed once for as long as they stay the same.
  * Undefined where the declaration is no object.
  */
-function declaredAt(bytes: Uint8Array, span: Span): ClientCapabilities | undefined {
+function declaredAt(
+  bytes: Uint8Array,
+  span: Span,
+  revision: Revision,
+  choices: ExtensionChoices | undefined,
+): ClientCapabilities | undefined {
   checkSize(span);
   const text = textAt(bytes, span);
+  const known = choices === undefined ? usual : knownAt(choices);
   const kept = known.get(text);
   if (kept !== undefined) return kept;
   const value = valueAt(bytes, span);
   if (!isObject(value)) return undefined;
-  const read = readCapabilities(value);
+  const read = readCapabilities(withCarried(value, revision, choices));
   if (text.length > KEPT_LENGTH) return read;
   if (known.size >= KEPT) known.clear();
   known.set(text, read);

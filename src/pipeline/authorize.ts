@@ -73,9 +73,12 @@ async function authorizeLater(
   }
 }
 
+/** The same request may be allowed a moment later. */
+const passing: ReadonlySet<string> = new Set(['rate_limited', 'decision_unavailable']);
+
 /** Each round of a modern client is authorized on its own. A denial ends the pending call that the round belongs to. */
 function endDenied({ shared }: StageServices, context: RequestContext, error: unknown): void {
-  if (error instanceof Denied && error.reason !== 'rate_limited') endPending(shared, context);
+  if (error instanceof Denied && !passing.has(error.reason)) endPending(shared, context);
 }
 
 /** Authorizes a later round of the same call, by the rules of that moment. */

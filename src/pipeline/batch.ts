@@ -1,6 +1,7 @@
 /** The members of a batch: every member is authorized before any of them is executed, and one denial denies all. */
 import type { Failure } from '../errors/failure.ts';
 import { whenKnown } from '../exchange/on-fulfilled.ts';
+import type { Authorization } from '../policy/authorization-request.ts';
 import { Denied } from '../policy/refusals.ts';
 import type { Message } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -27,8 +28,10 @@ export class BatchMembers {
   readonly #denials: Denied[] = [];
   /** Members whose rates are counted over several processes. */
   readonly #waiting: Promise<void>[] = [];
+  readonly #pipeline: Pipeline;
 
   constructor(pipeline: Pipeline, batch: RequestContext, revision: Revision, messages: readonly Message[]) {
+    this.#pipeline = pipeline;
     for (const message of messages) {
       const context = batch.member(message);
       context.trace = pipeline.shared.tracer?.trace(context);
@@ -45,9 +48,34 @@ export class BatchMembers {
   async decided(): Promise<Failure | undefined> {
     await Promise.allSettled(this.requests.map(({ cleared }) => cleared));
     await Promise.all(this.#waiting);
+    if (this.#denials.length === 0) await this.#approve();
     const [denial] = this.#denials;
     if (denial !== undefined) for (const { context, cleared } of this.requests) abandon(context, cleared);
     return denial;
+  }
+
+  /** One member that is not approved denies all. */
+  async #approve(): Promise<void> {
+    const calls = this.requests.flatMap(({ context }) => {
+      // A member that failed was not authorized.
+      const { withheld } = (context.authorization as Authorization | undefined) ?? {};
+      return withheld === undefined ? [] : [{ context, withheld }];
+    });
+    if (calls.length === 0) return;
+    const [{ callToApprove }, { approveTogether }] = await Promise.all([
+      import('./approve.ts'),
+      import('./approve-together.ts'),
+    ]);
+    const asked = calls.map(({ context, withheld }) => ({ withheld, call: callToApprove(context, withheld) }));
+    try {
+      const approved = await approveTogether(this.#pipeline.shared, asked);
+      calls.forEach(({ context }, at) => {
+        context.authorization = approved[at] ?? context.authorization;
+      });
+    } catch (error) {
+      if (!(error instanceof Denied)) throw error;
+      this.#denials.push(error);
+    }
   }
 
   #allow(context: RequestContext, revision: Revision, message: OneWayMessage): void {

@@ -12,6 +12,7 @@ import { plainInitialized } from '../session/initialized.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionIssue, StoredSessionState } from '../session/session-records.ts';
 import type { SealedSession } from '../session/session-seal.ts';
+import { StoreError } from '../store/errors.ts';
 import { requestBytes } from '../wire/compose.ts';
 import type { Request } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
@@ -93,6 +94,8 @@ export class ContinuedSessions {
     const { sessionRecords, work } = this.#pipeline.shared;
     const state = await sessionRecords.read(issue).catch((cause: unknown) => {
       if (work.draining) throw new Failure('shutting_down');
+      // A server that cannot be reached is back later: the client keeps its session.
+      if (cause instanceof StoreError && (cause.kind === 'away' || cause.kind === 'slow')) throw cause;
       // A client that gets this opens a new session.
       throw new Failure('session_not_found', { message: UNREADABLE, cause });
     });

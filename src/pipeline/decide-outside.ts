@@ -29,20 +29,25 @@ export function filtersEntries({ authorization, row }: RequestContext): boolean 
   return row.list !== undefined && authorization.authorizer.decisions?.filters(listed[row.list].kind) === true;
 }
 
-/** The list with the entries that the rules and all decision points show. Never rejects. */
-export async function withShownEntries(context: RequestContext, outcome: CallOutcome): Promise<CallOutcome> {
-  const { row, authorization, principal, endpoint, target } = context;
+/**
+ * The list with the entries that the rules and all decision points show. Never rejects. `backendOf`: the backend of an
+ * entry by its listed name.
+ */
+export async function withShownEntries(
+  { row, authorization, principal, endpoint }: RequestContext,
+  outcome: CallOutcome,
+  backendOf: (name: string) => string,
+): Promise<CallOutcome> {
   const { decisions } = authorization.authorizer;
   if (outcome.kind !== 'result' || row.list === undefined || decisions === undefined) return outcome;
   try {
-    const entries = entryNames(outcome.message, row.list);
-    const names = entries.flatMap((name) => (name === undefined ? [] : [name]));
-    if (names.length === 0) return outcome;
-    const { kind } = listed[row.list];
-    const answer = await decisions.show({ principal, endpoint }, target?.backend ?? '', kind, names);
+    const names = entryNames(outcome.message, row.list).filter((name) => name !== undefined);
+    const entries = names.map((name) => ({ name, backend: backendOf(name) }));
+    const answer = await decisions.show({ principal, endpoint }, listed[row.list].kind, entries);
     authorization.decided?.(answer.decisions);
     if (answer.shown === undefined) return failed(answer.denial && outsideFailure(answer.denial));
     const shown = new Set(names.filter((_name, at) => answer.shown?.[at] === true));
+    // Nobody can be asked about an entry without a name.
     const message = withEntries(outcome.message, row.list, (name) => name !== undefined && shown.has(name));
     return { ...outcome, message };
   } catch (cause) {

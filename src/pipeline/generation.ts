@@ -75,6 +75,10 @@ class LiveEndpoint implements Endpoint {
     return this.#current().names;
   }
 
+  get extensions(): Endpoint['extensions'] {
+    return this.#current().extensions;
+  }
+
   get traces(): Endpoint['traces'] {
     return this.#current().traces;
   }

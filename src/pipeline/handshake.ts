@@ -2,15 +2,21 @@
 
 import { degradeServer, olderCapabilities } from '../bridge/revision-compat.ts';
 import { Failure } from '../errors/failure.ts';
+import type { Endpoint } from '../exchange/arrival.ts';
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { about } from '../wire/about.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
+import { withCarried } from '../wire/declared-extensions.ts';
+import type { ExtensionChoices } from '../wire/extensions.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
-import { asBuffer, member, slice, textMember, valueAt } from '../wire/values.ts';
+import { asBuffer, isObject, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { checkSize, unsupported } from './admit.ts';
+
+/** What an endpoint offers to all of its clients. It has a profile of its own. */
+type Offering = Pick<Endpoint, 'profile' | 'extensions'>;
 
 /** Kinds of clients that are remembered, for each profile. */
 const KNOWN_CLIENTS = 64;
@@ -22,9 +28,9 @@ const KNOWN_BYTES = 4 * 1024;
  */
 const knownClients = new WeakMap<Profile, BoundedMap<ClientFacts>>();
 
-export function readInitialize(request: Request, profile: Profile): ClientFacts {
+export function readInitialize(request: Request, { profile, extensions }: Offering): ClientFacts {
   const { bytes, params } = request;
-  if (params === undefined || params.end - params.start > KNOWN_BYTES) return readClient(request, profile);
+  if (params === undefined || params.end - params.start > KNOWN_BYTES) return readClient(request, profile, extensions);
   const text = asBuffer(slice(bytes, params)).toString('latin1');
   let known = knownClients.get(profile);
   if (known === undefined) {
@@ -33,7 +39,7 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
   }
   let client = known.get(text);
   if (client === undefined) {
-    client = readClient(request, profile);
+    client = readClient(request, profile, extensions);
     known.set(text, client);
   }
   return client;
@@ -44,7 +50,7 @@ export function readInitialize(request: Request, profile: Profile): ClientFacts 
  * whether it accepts that.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */
-function readClient(request: Request, profile: Profile): ClientFacts {
+function readClient(request: Request, profile: Profile, extensions: Offering['extensions']): ClientFacts {
   const version = textMember(request.bytes, request.params, 'protocolVersion');
   if (version === undefined) throw new Failure('invalid_params', { message: 'protocolVersion is required' });
   const fallback = newest(profile.revisions, 'legacy');
@@ -55,12 +61,12 @@ function readClient(request: Request, profile: Profile): ClientFacts {
   if (info !== undefined) checkSize(info, 'clientInfo');
   if (capabilities !== undefined) checkSize(capabilities);
   const revision = known ? version : fallback;
-  const declared = capabilities && valueAt(request.bytes, capabilities);
+  const declared = olderCapabilities(revision, capabilities && valueAt(request.bytes, capabilities));
   return {
     revision,
     // Text, not bytes: the session keeps it, and must not keep the whole request body alive.
     info: info && asBuffer(slice(request.bytes, info)).toString('utf8'),
-    capabilities: readCapabilities(olderCapabilities(revision, declared)),
+    capabilities: readCapabilities(isObject(declared) ? withCarried(declared, revision, extensions) : {}),
   };
 }
 
@@ -78,6 +84,7 @@ export function readStranger(version: string | undefined, profile: Profile): Cli
 
 interface WrittenResult {
   readonly revision: Revision;
+  readonly extensions: ExtensionChoices | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -85,37 +92,34 @@ interface WrittenResult {
 const written = new WeakMap<Discovery, WrittenResult>();
 
 /** The `initialize` result. Sessions of one backend share its discovery, so it is written once for all of them. */
-export function initializeResult(revision: Revision, discovery: Discovery): Uint8Array {
+export function initializeResult(revision: Revision, { extensions }: Offering, discovery: Discovery): Uint8Array {
   const last = written.get(discovery);
-  if (last?.revision === revision) return last.bytes;
-  const bytes = Buffer.from(writeInitialize(revision, discovery));
-  written.set(discovery, { revision, bytes });
+  if (last?.revision === revision && last.extensions === extensions) return last.bytes;
+  const bytes = Buffer.from(writeInitialize(revision, extensions, discovery));
+  written.set(discovery, { revision, extensions, bytes });
   return bytes;
 }
 
-function writeInitialize(revision: Revision, discovery: Discovery): string {
+function writeInitialize(revision: Revision, extensions: Offering['extensions'], discovery: Discovery): string {
   const { capabilities, serverInfo, instructions, rest } = discovery;
   const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
-  const { extensions, ...known } = offered(capabilities);
-  // `extensions` is a modern member: pass it on only where the backend speaks the legacy era, too.
-  const carried = extensions !== undefined && discovery.eras.includes('legacy') ? { extensions } : {};
   return JSON.stringify({
     protocolVersion: revision,
-    capabilities: { ...known, ...carried },
+    capabilities: offered(capabilities, revision, extensions),
     serverInfo: degradeServer(serverInfo ?? about, revision),
     instructions,
     ...others,
   });
 }
 
-export function discoverResult(profile: Profile, discovery: Discovery): string {
+export function discoverResult(revision: Revision, { profile, extensions }: Offering, discovery: Discovery): string {
   const { capabilities, serverInfo, instructions, rest } = discovery;
   const { ttlMs = 0, cacheScope = 'private', _meta, ...others } = rest;
   return JSON.stringify({
     ...others,
     resultType: 'complete',
     supportedVersions: [...profile.revisions].reverse(),
-    capabilities: offered(capabilities),
+    capabilities: offered(capabilities, revision, extensions),
     instructions,
     ttlMs,
     cacheScope,
@@ -126,10 +130,11 @@ export function discoverResult(profile: Profile, discovery: Discovery): string {
   });
 }
 
-/** The gateway does not support tasks from end to end, so it does not advertise them. */
-function offered(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { tasks: _tasks, extensions, ...others } = capabilities;
-  if (typeof extensions !== 'object' || extensions === null) return others;
-  const { 'io.modelcontextprotocol/tasks': _extension, ...carried } = extensions as Record<string, unknown>;
-  return { ...others, extensions: carried };
+/** Tasks of 2025-11-25 are not carried from end to end, so they are not advertised. */
+function offered(
+  { tasks: _tasks, ...others }: Discovery['capabilities'],
+  revision: Revision,
+  extensions: Offering['extensions'],
+): Discovery['capabilities'] {
+  return withCarried(others, revision, extensions);
 }

@@ -15,6 +15,7 @@ import { authorizeForAll } from './authorize.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { RequestContext } from './context.ts';
 import { initializeResult, readInitialize } from './handshake.ts';
+import { tellLeftOut } from './left-out-extensions.ts';
 import { newSession, newStreams } from './open.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
@@ -24,7 +25,7 @@ export async function initialize(services: StageServices, context: RequestContex
   const { work } = services.shared;
   const { endpoint, connection } = context;
   const via = readVia(context.header?.(VIA));
-  const known = readInitialize(request, endpoint.profile);
+  const known = readInitialize(request, endpoint);
   context.row = row;
   context.client = via.length > 0 ? { ...known, via } : known;
   // Before anything is awaited: a shutdown waits for it, and so do later messages on the connection.
@@ -78,7 +79,8 @@ async function openSession(
       sessions.add(session);
       isReserved = false;
     }
-    const result = resultBytes(request.id.raw, initializeResult(client.revision, discovery));
+    tellLeftOut(shared.warn, endpoint, discovery);
+    const result = resultBytes(request.id.raw, initializeResult(client.revision, endpoint, discovery));
     reply.respond(result, connection === undefined ? { 'Mcp-Session-Id': id } : {});
   } finally {
     if (isReserved) sessions.giveUp(principal);

@@ -62,8 +62,12 @@ export function listCall(services: StageServices, context: RequestContext): Call
     // Undefined: no backend has such a list.
     const settle = (page: ResultResponse | undefined) => {
       if (page === undefined) fail(unknownMethod(request, era));
-      else if (filtersEntries(context)) void withShownEntries(context, asOutcome(page)).then(tell);
+      else if (filtersEntries(context)) void withShownEntries(context, asOutcome(page), backendOf()).then(tell);
       else tell(asOutcome(page));
+    };
+    const backendOf = () => {
+      const view = lists.knownView(endpoint, row, readerOf(services, context));
+      return (name: string) => view.find(name)?.backend ?? '';
     };
     const tell = (outcome: CallOutcome) => {
       if (!cancelled) sink.settle(outcome);

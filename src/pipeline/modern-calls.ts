@@ -1,4 +1,5 @@
 /** The call stage for a modern client: finds the upstream session, compares the headers, and makes the call. */
+import { withoutAnswers } from '../bridge/input-required.ts';
 import { ModernResponder } from '../bridge/modern-responder.ts';
 import type { CallStarter } from '../bridge/responder.ts';
 import type { Failure } from '../errors/failure.ts';
@@ -163,12 +164,17 @@ export class ModernCalls implements EraCalls {
    */
   #withOwnState(context: RequestContext, request: CallRequest, upstream: UpstreamLease): CallRequest {
     const { principal, endpoint, exchange } = context;
-    if (principal.kind === 'local' || upstream.era !== 'modern') return request;
+    if (upstream.era !== 'modern') return request;
     const { message } = context.resolved;
     const span = member(message.params, 'requestState');
     if (span === undefined) return request;
+    const { pendingCalls } = this.shared;
+    const text = stringAt(message.bytes, span) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const state = this.shared.pendingCalls.unseal(stringAt(message.bytes, span) ?? '', claim);
+    // An answer to a question of ours that no rule asks any more.
+    if (pendingCalls.askedIn(text, claim) !== undefined) return { ...request, message: withoutAnswers(message) };
+    if (principal.kind === 'local') return request;
+    const state = pendingCalls.unseal(text, claim);
     const own = skimMessage(spliceMessage(message, [{ span, with: state }])) as Request;
     return { ...request, message: own };
   }

@@ -12,6 +12,7 @@ import { authorizeForAll, authorizeOneWay, onlyBackend } from './authorize.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { RequestContext } from './context.ts';
 import { discoverResult } from './handshake.ts';
+import { tellLeftOut } from './left-out-extensions.ts';
 import { discoverAll } from './merged.ts';
 import { ModernListens } from './modern-listens.ts';
 import { withConsentPage } from './pending-consent.ts';
@@ -77,9 +78,10 @@ export class ModernFront {
           });
       const found = await finding;
       outcome = 'result';
+      tellLeftOut(shared.warn, endpoint, found);
       // Lists that differ by principal must not be cached for everybody.
       const discovery = authorizer.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
-      reply.respond(resultBytes(request.id.raw, discoverResult(endpoint.profile, discovery)));
+      reply.respond(resultBytes(request.id.raw, discoverResult(client.revision, endpoint, discovery)));
     } finally {
       work.end();
       authorization?.over?.({ outcome });

@@ -9,12 +9,14 @@
  *   authorize     profile, rules, rates, the audit record               authorize.ts
  *   decide        decision points outside, where the config has some    decide-outside.ts, as the end of authorize
  *   open          the response, and the exchange that settles it        open.ts
+ *   approve       a person, where a rule demands it                     approve.ts, approval-rounds.ts
  *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/
  *
  * A message that fails a stage reaches no backend. Requests of both eras take the same way. modern.ts and legacy.ts
  * serve what is no such request in their era: openings (initialize.ts), notifications, responses, batches.
  */
 import { Failure } from '../errors/failure.ts';
+import type { WithheldAuthorization } from '../policy/withheld.ts';
 import { admitLegacy } from './admit.ts';
 import { abandon, authorize, isToldByStatus, rejected } from './authorize.ts';
 import { demandScopes } from './check-scopes.ts';
@@ -114,6 +116,7 @@ export class Pipeline implements StageServices {
   }
 
   #call(context: RequestContext): void | Promise<void> {
+    if (context.authorization.withheld !== undefined) return this.#approve(context, context.authorization.withheld);
     const { exchange, authorization, row, session, target, request, client, paramHeaders } = context;
     // A listen is watched from its opening on.
     if (context.listen?.authorization === undefined) exchange.watch(authorization);
@@ -130,6 +133,12 @@ export class Pipeline implements StageServices {
     };
     if (session === undefined) return this.#modernCalls.begin(context);
     return this.#legacyCalls.begin(context, session);
+  }
+
+  /** Loaded at the first question. Nothing more happens where the client was asked: its retry is another request. */
+  async #approve(context: RequestContext, withheld: WithheldAuthorization): Promise<void> {
+    const { approve } = await import('./approve.ts');
+    if (await approve(this, context, withheld)) await this.#call(context);
   }
 
   #refuse(context: RequestContext, error: unknown): void {

@@ -1,5 +1,6 @@
 /** What the stages share and what outlives a generation. Created in app/shared-services.ts. */
 
+import type { Approvals } from '../approvals/ports.ts';
 import type { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Fault } from '../bridge/responder.ts';
 import type { ListCache } from '../catalog/list-cache.ts';
@@ -39,6 +40,7 @@ export interface SharedServices {
   /** Seals the ids of sessions. Made for the first one. */
   readonly sessionSeal: () => SessionSeal;
   readonly pendingCalls: PendingCalls;
+  readonly approvals: ApprovalDesk;
   readonly toolHeaders: ToolHeaders<UpstreamLease>;
   readonly listCache: ListCache;
   readonly lists: Lists;
@@ -71,6 +73,13 @@ export interface SharedServices {
   readonly sampledObserver?: MessageObserver<RequestContext> | undefined;
   /** Counts an event that the gateway recovered from. */
   readonly count: (name: string) => void;
+}
+
+/** Where approvals are. Their code is loaded at the first question. */
+export interface ApprovalDesk {
+  open(): Promise<Approvals>;
+  /** The page where this question is answered. Undefined where there is no console. */
+  pageOf(id: string): string | undefined;
 }
 
 /** What every stage is handed. */

@@ -1,5 +1,4 @@
 /** Sessions as other processes of this gateway see them: which are here, and what can be done with them elsewhere. */
-import { Failure } from '../errors/failure.ts';
 import type { SentRequest, SessionOrigin, SessionPlaces, SessionRequest } from '../exchange/arrival.ts';
 import { readCancelled } from '../exchange/cancelled.ts';
 import { memberNamedBy } from '../exchange/member-id.ts';
@@ -58,7 +57,10 @@ export class OwnSessions implements SessionPlaces {
   }
 
   release(id: string): void {
-    const { sessions } = this.#pipeline.shared;
-    sessions.release(id, new Failure('session_ended', { message: 'The session goes on in another process' }));
+    this.#pipeline.shared.sessions.release(id);
+  }
+
+  askBeforeExpiry(isElsewhere: (id: string) => Promise<boolean | undefined>): void {
+    this.#pipeline.shared.sessions.isElsewhere = isElsewhere;
   }
 }

@@ -15,6 +15,7 @@ export const listed = {
   prompts: { kind: 'prompt', key: 'name' },
   resources: { kind: 'resource', key: 'uri' },
   resourceTemplates: { kind: 'template', key: 'uriTemplate' },
+  skills: { kind: 'resource', key: 'uri' },
 } as const;
 
 export const askKinds = ['sampling', 'elicitation', 'roots'] as const;

@@ -10,6 +10,7 @@ import {
   type AuditRecord,
   auditedPrincipal,
   gatewayItself,
+  type RecordedApproval,
   type RecordedDecision,
   type RecordedParts,
   unknownPrincipal,
@@ -42,6 +43,13 @@ export interface EarlyRefusal
 export interface RecordedAct extends Pick<AuditRecord, 'generation' | 'endpoint' | 'address' | 'name' | 'session'> {
   readonly principal: Principal;
   readonly action: 'revoke' | 'continue';
+}
+
+export interface AnsweredApproval
+  extends Pick<AuditRecord, 'generation' | 'endpoint' | 'backend' | 'address' | 'name' | 'rules' | 'reason'> {
+  /** Absent where the time was over. */
+  readonly principal?: Principal | undefined;
+  readonly approval: RecordedApproval;
 }
 
 /** A change that pins found. No request is the cause: lists are read for many principals. */
@@ -135,6 +143,29 @@ export class AuditTrail implements DecisionTrail {
     });
   }
 
+  /** A person was asked to approve the request; or the request was approved, and is sent now. */
+  approval(request: AuthorizationRequest, ruling: Ruling, step: 'asked' | 'executed'): void {
+    const end =
+      step === 'asked'
+        ? ({ decision: 'deny', reason: 'approval_needed', outcome: 'asked' } as const)
+        : ({ decision: 'allow', outcome: 'sent' } as const);
+    this.#write(request, ruling, this.#options.timeOfDay(), end, true);
+  }
+
+  /** What a person answered; or no one did, in time. Not reserved: the call itself is. */
+  answered({ principal, reason, ...answer }: AnsweredApproval): void {
+    const isApproved = answer.approval.answer === 'approved';
+    this.#options.audit.write({
+      time: this.#written(this.#options.timeOfDay()),
+      decision: isApproved ? 'allow' : 'deny',
+      reason,
+      ...answer,
+      principal: principal === undefined ? gatewayItself : this.#principal(principal),
+      action: 'approve',
+      outcome: isApproved ? 'result' : 'denied',
+    });
+  }
+
   reserve(): boolean {
     const { isDemanded, audit } = this.#options;
     return !isDemanded || audit.reserve?.() !== false;
@@ -174,6 +205,8 @@ export class AuditTrail implements DecisionTrail {
       rules: ruling.rules,
       wouldDeny: ruling.wouldDeny,
       wouldAllow: ruling.wouldAllow,
+      wouldAsk: ruling.wouldAsk,
+      approval: ruling.approval,
       decisions: ruling.decisions,
       generation: ruling.generation,
       principal: this.#principal(request.principal),

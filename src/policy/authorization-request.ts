@@ -8,12 +8,15 @@ import type { AuditedSender, RecordedDecision } from '../observe/audit.ts';
 import type { Message, Request, Span } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { hasMoreThan, member, textMember, valueAt } from '../wire/values.ts';
+import type { GivenApproval } from './approval.ts';
 import type { OpenRecord } from './audit-trail.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { Permit } from './permit.ts';
 import type { Operation, PolicyQuestion, Thing } from './question.ts';
 import type { Admission } from './rates.ts';
 import type { Denied } from './refusals.ts';
+import type { Ruling } from './ruling.ts';
+import type { WithheldAuthorization } from './withheld.ts';
 
 export interface AuthorizationRequest {
   /**
@@ -32,18 +35,34 @@ export interface AuthorizationRequest {
   readonly held?: Denied | undefined;
   /** For the audit record. */
   readonly sender?: AuditedSender | undefined;
-  /** Set where the arguments are not those of `message`. */
-  readonly arguments?: (() => unknown) | undefined;
+  /** Where the arguments are, if they are not those of `message`. */
+  readonly argumentsAt?: JsonAt | undefined;
+}
+
+/** A JSON value within the bytes of a message. */
+export interface JsonAt {
+  readonly bytes: Uint8Array;
+  readonly span: Span;
 }
 
 export interface Authorization {
   readonly permit: Permit;
+  /** Set where a person has to approve the request first: until then there is no permit. */
+  readonly withheld?: WithheldAuthorization | undefined;
+  /** Set where a person has approved the request. */
+  readonly approval?: GivenApproval | undefined;
   /** The authorizer that allowed the request. It also decides what is shown of the response. */
   readonly authorizer: Authorizer;
   /** Adds what decision points answered about the response to the record. Absent where there is no record. */
   decided?(decisions: readonly RecordedDecision[]): void;
   /** Must be called once, when what was allowed is over. Absent where nothing depends on that. */
   over?(ending: Ending): void;
+}
+
+/** How a request was decided, whether or not it waits for an approval. */
+export function decidedRuling(authorization: Authorization): Ruling | undefined {
+  const { withheld } = authorization;
+  return withheld === undefined ? authorization.permit.ruling : withheld.ruling;
 }
 
 /** What was allowed until it is over: its place in the rates, and its record. */
@@ -101,11 +120,19 @@ export class RequestQuestion implements PolicyQuestion {
 }
 
 /** Undefined where there are none. */
-export function argumentsOf({ message, arguments: own }: AuthorizationRequest): unknown {
-  if (own !== undefined) return own();
-  if (message?.kind !== 'request') return undefined;
+export function argumentsOf(request: AuthorizationRequest): unknown {
+  const given = argumentsAt(request);
+  if (given === undefined) return undefined;
+  return hasTooManyValues(given)
+    ? 'the arguments have too many values for the policy to check'
+    : valueAt(given.bytes, given.span);
+}
+
+/** The arguments as the client spelled them. Undefined where there are none. */
+export function argumentsAt({ message, argumentsAt: own }: AuthorizationRequest): JsonAt | undefined {
+  if (own !== undefined || message?.kind !== 'request') return own;
   const span = member(message.params, 'arguments');
-  return span && judgedAt(message.bytes, span);
+  return span && { bytes: message.bytes, span };
 }
 
 /**
@@ -114,14 +141,9 @@ export function argumentsOf({ message, arguments: own }: AuthorizationRequest): 
  */
 const MOST_VALUES = 16_384;
 
-/**
- * The value that rules are matched against. A value that is no object cannot be judged: deny rules apply to it, and
- * allow rules do not.
- */
-export function judgedAt(bytes: Uint8Array, span: Span): unknown {
-  return hasMoreThan(MOST_VALUES, bytes, span)
-    ? 'the arguments have too many values for the policy to check'
-    : valueAt(bytes, span);
+/** Such arguments cannot be judged: deny rules apply to them, and allow rules do not. */
+export function hasTooManyValues({ bytes, span }: JsonAt): boolean {
+  return hasMoreThan(MOST_VALUES, bytes, span);
 }
 
 /**

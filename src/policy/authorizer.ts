@@ -13,57 +13,30 @@ import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AuditTrail, DecisionTrail, EarlyRefusal, PinRecord, RecordedAct, Unasked } from './audit-trail.ts';
+import type { AnsweredApproval, DecisionTrail, EarlyRefusal, PinRecord, RecordedAct, Unasked } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
   RequestQuestion,
   WatchedAuthorization,
 } from './authorization-request.ts';
+import type { AuthorizerParts } from './authorizer-parts.ts';
 import { mint } from './mint.ts';
 import { type DecisionPoints, outsideFailure } from './outside.ts';
 import type { Permit } from './permit.ts';
-import { decide, type Policy } from './policy.ts';
-import { type BackendProfile, denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
+import { decide } from './policy.ts';
+import { denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
 import type { PolicyQuestion, Thing } from './question.ts';
-import { type Admission, RateExceeded, type Rates } from './rates.ts';
+import { type Admission, RateExceeded } from './rates.ts';
 import { Denied, denied, deniedOutside, limited } from './refusals.ts';
-import { Denial, type Ruling, withDecisions } from './ruling.ts';
+import { ApprovalNeeded, askingToo, Denial, effectOf, type Ruling, withDecisions } from './ruling.ts';
 import type { UnmatchedNames } from './unmatched-names.ts';
-
-export interface AuthorizerParts {
-  /** Absent: everything is allowed. */
-  readonly policy: Policy | undefined;
-  /** Absent: no rate limits. */
-  readonly rates: Rates | undefined;
-  /** Absent: no service outside is asked. */
-  readonly decisions?: DecisionPoints | undefined;
-  /** Absent: nothing is recorded. */
-  readonly records: AuditTrail | undefined;
-  /** Is told of every decision, for rehearsals. Absent: nothing is recorded for them. */
-  readonly recording?: RequestRecorder | undefined;
-  /** Absent: nothing is pinned. */
-  readonly pins?: PinGuard | undefined;
-  readonly generation: number;
-  /** Profiles of backends that are restricted. */
-  readonly profiles: ReadonlyMap<string, BackendProfile>;
-  /** Absent: no rule names anything. */
-  readonly unmatched?: UnmatchedNames | undefined;
-  /** Is told of denials, for the log and the metrics. */
-  readonly onDenied?: ((request: AuthorizationRequest, failure: Failure, rules: readonly string[]) => void) | undefined;
-}
-
-/** Records what the rules decided, without rates and pins. */
-export type RequestRecorder = (
-  request: AuthorizationRequest,
-  decision: 'allow' | 'deny',
-  rules: readonly string[],
-) => void;
+import { WithheldAuthorization } from './withheld.ts';
 
 /** A request that the rules and the rates have allowed. */
 interface Admitted {
   readonly request: AuthorizationRequest;
-  readonly permit: Permit;
+  readonly verdict: Permit | ApprovalNeeded;
   readonly ruling: Ruling;
   readonly admission: Admission | undefined;
 }
@@ -132,17 +105,20 @@ export class Authorizer {
     records: DecisionTrail | undefined = this.#parts.records,
   ): Promise<Authorization> {
     const admitted = await this.#admit(request, records);
-    const { denial, wouldDeny, decisions } = await points.decide(request);
-    const ruling = withDecisions(admitted.ruling, wouldDeny, decisions);
-    if (denial === undefined) return this.#granted({ ...admitted, ruling }, records);
+    const { denial, demand, wouldDeny, wouldAsk, decisions } = await points.decide(request);
+    const ruling = withDecisions(admitted.ruling, { wouldDeny, wouldAsk, decisions });
+    const verdict = demand === undefined ? admitted.verdict : askingToo(admitted.verdict, demand);
+    // A notification waits for no answer, so no one can be asked.
+    const isUnasked = verdict instanceof ApprovalNeeded && request.row.kind !== 'request';
+    if (denial === undefined && !isUnasked) return this.#granted({ ...admitted, verdict, ruling }, records);
     admitted.admission?.release();
-    const failure = outsideFailure(denial);
+    const failure = denial === undefined ? new Failure('approval_needed') : outsideFailure(denial);
     this.#refused(records, request, { ...ruling, rules: [] }, failure);
     throw deniedOutside(failure, request);
   }
 
   #admit(request: AuthorizationRequest, records: DecisionTrail | undefined): Admitted | Promise<Admitted> {
-    const { thing, endpoint } = request;
+    const { thing, endpoint, row } = request;
     const { policy, rates, recording } = this.#parts;
     if (thing?.kind === 'tool' && thing.name !== undefined) {
       const hard = hardDenial(endpoint.profile, { form: 'tool', name: thing.name });
@@ -150,31 +126,38 @@ export class Authorizer {
         throw this.#refused(records, request, this.#unruled(), new Denied(hard.reason, { message: hard.message }));
     }
     const question = new RequestQuestion(request);
-    const permit = decide(question, this.generation, policy);
-    recording?.(request, permit instanceof Denial ? 'deny' : 'allow', permit.ruling?.rules ?? []);
-    if (permit instanceof Denial) {
-      this.#refused(records, request, permit.ruling, permit.failure);
-      throw denied(permit, request);
+    const verdict = decide(question, this.generation, policy);
+    recording?.(request, effectOf(verdict), verdict.ruling?.rules ?? []);
+    if (verdict instanceof Denial && !(verdict instanceof ApprovalNeeded && row.kind === 'request')) {
+      this.#refused(records, request, verdict.ruling, verdict.failure);
+      throw denied(verdict, request);
     }
-    const ruling = permit.ruling ?? this.#unruled();
+    const ruling = verdict.ruling ?? this.#unruled();
     if (request.held !== undefined) throw this.#refused(records, request, ruling, request.held);
     const admitted = (admission: Admission | RateExceeded | undefined): Admitted => {
       if (admission instanceof RateExceeded) throw this.#refused(records, request, ruling, limited(admission));
-      return { request, permit, ruling, admission };
+      return { request, verdict, ruling, admission };
     };
     const admission = rates?.admit(question);
     return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
   }
 
   /** Throws a Failure where the decision cannot be recorded. */
-  #granted({ request, permit, ruling, admission }: Admitted, records: DecisionTrail | undefined): Authorization {
+  #granted({ request, verdict, ruling, admission }: Admitted, records: DecisionTrail | undefined): Authorization {
+    if (verdict instanceof ApprovalNeeded) {
+      const { records: trail } = this.#parts;
+      return new WithheldAuthorization({
+        ...{ authorizer: this, request, needed: verdict, ruling, admission },
+        records: trail,
+      });
+    }
     if (records?.reserve() === false) {
       admission?.release();
       throw this.#refused(records, request, ruling, new Denied('audit_unavailable'));
     }
     const record = records?.allowed(request, ruling);
-    if (admission === undefined && record === undefined) return { permit, authorizer: this };
-    return new WatchedAuthorization(permit, this, admission, record);
+    if (admission === undefined && record === undefined) return { permit: verdict, authorizer: this };
+    return new WatchedAuthorization(verdict, this, admission, record);
   }
 
   /** For a request that is decided part by part and recorded once. */
@@ -198,6 +181,11 @@ export class Authorizer {
   /** Records what was refused before policy was asked: credentials, and names that no backend has. */
   recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
     this.#parts.records?.early({ ...refusal, generation: this.generation });
+  }
+
+  /** Records what a person answered who was asked to approve a request; or that no one did, in time. */
+  recordAnswer(answer: Omit<AnsweredApproval, 'generation'>): void {
+    this.#parts.records?.answered({ ...answer, generation: this.generation });
   }
 
   recordAct(act: Omit<RecordedAct, 'generation'>): void {
@@ -262,6 +250,11 @@ export class Authorizer {
   /** Whether lists and updates may differ between principals. */
   get isShaping(): boolean {
     return this.#parts.policy !== undefined && this.#parts.policy.mode !== 'audit';
+  }
+
+  /** Whether entries of lists may be hidden at the endpoint. */
+  hides({ profile }: Endpoint): boolean {
+    return this.isShaping || this.decisions !== undefined || profile.toolNames !== 'any';
   }
 
   /** Equal for principals that are shown the same; undefined where all are. */

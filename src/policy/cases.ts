@@ -14,6 +14,8 @@ export interface RuleTables {
   readonly allow: RuleTable;
   readonly auditedDeny: RuleTable;
   readonly auditedAllow: RuleTable;
+  readonly approval: RuleTable;
+  readonly auditedApproval: RuleTable;
 }
 
 /** The rules that may apply to a question, each once, in their order. */
@@ -22,6 +24,8 @@ export class Case {
   readonly allow: readonly Candidate[];
   readonly auditedDeny: readonly Candidate[];
   readonly auditedAllow: readonly Candidate[];
+  readonly approval: readonly Candidate[];
+  readonly auditedApproval: readonly Candidate[];
   readonly #action: string;
   readonly #name: string | undefined;
   readonly #kind: ThingKind | undefined;
@@ -35,6 +39,8 @@ export class Case {
     this.allow = candidatesIn(tables.allow, evaluation);
     this.auditedDeny = candidatesIn(tables.auditedDeny, evaluation);
     this.auditedAllow = candidatesIn(tables.auditedAllow, evaluation);
+    this.approval = candidatesIn(tables.approval, evaluation);
+    this.auditedApproval = candidatesIn(tables.auditedApproval, evaluation);
     this.#action = evaluation.action;
     this.#name = evaluation.name;
     this.#kind = evaluation.kind;
@@ -45,7 +51,11 @@ export class Case {
   }
 
   get size(): number {
-    return this.deny.length + this.allow.length + this.auditedDeny.length + this.auditedAllow.length;
+    const { deny, allow, auditedDeny, auditedAllow, approval, auditedApproval } = this;
+    return [deny, allow, auditedDeny, auditedAllow, approval, auditedApproval].reduce(
+      (sum, { length }) => sum + length,
+      0,
+    );
   }
 
   /** Whether it is about the same question, apart from the arguments. */

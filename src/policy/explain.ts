@@ -22,10 +22,13 @@ function explainCedar({ policies }: CedarSettings): string {
   return `${count} about tools, prompts and resources that the rules allow.`;
 }
 
-function explainDecisions({ name, protocol, what, mode, onFailure, lists }: DecisionPointSettings): string {
+function explainDecisions({ name, protocol, what, mode, onFailure, lists, approval }: DecisionPointSettings): string {
   const parts = [
     `${name}: ${protocolNames[protocol.kind]} at ${protocol.url} is asked about ${listed(what)}, once the rules allow it`,
     lists ? 'it filters lists' : 'lists are not filtered by it',
+    ...(approval === undefined
+      ? []
+      : [`it can have ${approval.by === 'caller' ? 'the caller' : 'another person'} asked`]),
     onFailure === 'deny' ? 'without its answer the request is denied' : 'without its answer the request is allowed',
   ];
   return `${parts.join('; ')}.${mode === 'audit' ? ' (Recorded only.)' : ''}`;
@@ -35,7 +38,7 @@ const protocolNames = { authzen: 'an AuthZEN service', opa: 'OPA', webhook: 'a w
 
 export function explainRule(rule: Rule): string {
   const { id, effect, mode, who, what, on, when } = rule;
-  const may = effect === 'allow' ? 'may' : 'must not';
+  const may = effect === 'allow' ? 'may' : effect === 'deny' ? 'must not' : explainApproval(rule);
   const parts = [
     `${explainWho(who)} ${may} ${what === undefined ? 'do anything' : listed(what)}`,
     ...object(on),
@@ -43,6 +46,12 @@ export function explainRule(rule: Rule): string {
     ...(when === undefined ? [] : [`when ${when.text}`]),
   ];
   return `${id}: ${parts.join(', ')}.${mode === 'audit' ? ' (Recorded only.)' : ''}`;
+}
+
+function explainApproval({ approval }: Rule): string {
+  const minutes = approval?.forMs === undefined ? undefined : approval.forMs / 60_000;
+  const times = minutes === undefined ? 'each time' : `which holds for ${minutes} min`;
+  return `needs the approval of ${approval?.by === 'caller' ? 'the person at the client' : 'another person'}, ${times}, to`;
 }
 
 export function explainRate({ id, per, who, what, on, perSecond, burst, concurrent }: RateSettings): string {

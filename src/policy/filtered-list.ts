@@ -4,17 +4,21 @@
  */
 import { isMerged } from '../catalog/name-resolver.ts';
 import { readDistinguished } from '../catalog/uris.ts';
-import type { ListView } from '../catalog/view.ts';
+import type { ListedEntry, ListView } from '../catalog/view.ts';
+import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Principal } from '../identity/principal.ts';
-import { concat, type Edit, spliceMessage } from '../wire/compose.ts';
+import { ambiguousMember } from '../wire/ambiguity.ts';
+import { concat, type Edit, type Raw, spliceMessage } from '../wire/compose.ts';
 import type { ResultResponse, Span } from '../wire/message.ts';
-import type { MethodRow } from '../wire/methods.ts';
+import type { ListName, MethodRow } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
-import { elementsAt, skimMessage } from '../wire/skim.ts';
-import { isObject, member, slice, valueAt } from '../wire/values.ts';
+import { elementsAt, membersAt, skimMessage } from '../wire/skim.ts';
+import { isObject, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { listed } from './actions.ts';
 import type { Authorizer, Viewer } from './authorizer.ts';
+import { hasLinks, hiddenInResult, shownEntry } from './hidden-uris.ts';
+import { unknownThing } from './refusals.ts';
 
 /** The backend's own URI for the resource that the endpoint's clients know by this URI. */
 export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
@@ -29,6 +33,9 @@ interface To extends Viewer {
 
 export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To): ResultResponse {
   tellNames(message, to);
+  const isJudged = to.row.extension !== undefined && !readsAll(to);
+  const hidden = isJudged ? hiddenInResult(message, to.row, mayRead(to)) : undefined;
+  if (hidden !== undefined) throw unknownThing('resource', hidden);
   const edits = [...hiddenIn(message, to), ...privateScope(message, vocabulary, to)];
   if (edits.length === 0) return message;
   return skimMessage(spliceMessage(message, edits)) as ResultResponse;
@@ -43,7 +50,11 @@ function tellNames(message: ResultResponse, { authorizer, endpoint, backend, row
   seeker.readPage(backend, row.list, names, member(result, 'nextCursor') === undefined);
 }
 
-type ListName = keyof typeof listed;
+/** Throws a Failure where a client may read another list than the one that is filtered. */
+export function checkOneList({ result }: ResultResponse, list: ListName): void {
+  const ambiguity = ambiguousMember(result, list);
+  if (ambiguity !== undefined) throw new Failure('backend_invalid', { message: `ambiguous list: ${ambiguity}` });
+}
 
 /** The names of all entries, in their order; undefined for one without a name. */
 export function entryNames({ bytes, result }: ResultResponse, list: ListName): readonly (string | undefined)[] {
@@ -66,35 +77,66 @@ export function withEntries(
   return skimMessage(spliceMessage(message, [keptElements(bytes, span, kept)])) as ResultResponse;
 }
 
-function nameIn(bytes: Uint8Array, element: Span, list: ListName): string | undefined {
-  const entry = valueAt(bytes, element);
-  const name = isObject(entry) ? entry[listed[list].key] : undefined;
-  return typeof name === 'string' ? name : undefined;
+/** Undefined too where clients may read different names. */
+export function nameIn(bytes: Uint8Array, element: Span, list: ListName): string | undefined {
+  const { key } = listed[list];
+  const members = membersAt(bytes, element);
+  return ambiguousMember(members, key) === undefined ? textMember(bytes, members, key) : undefined;
 }
 
 function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
-  const { authorizer, backend, row } = to;
-  const span = row.list === undefined ? undefined : member(result, row.list);
-  if (row.list === undefined || span === undefined) return [];
-  const { kind, key } = listed[row.list];
+  const { authorizer, backend, row, endpoint } = to;
+  const list = row.list ?? row.entries;
+  const span = list === undefined ? undefined : member(result, list);
+  if (list === undefined || span === undefined) return [];
+  const { kind } = listed[list];
   const extent = authorizer.extent(to, kind, backend);
-  if (extent === 'all') return [];
+  const isLinked = hasLinks(list) && !readsAll(to);
+  if (extent === 'all' && !isLinked) return [];
   const elements = elementsAt(bytes, span) ?? [];
   const isShown = (element: Span): boolean => {
-    const entry = extent === 'none' ? undefined : valueAt(bytes, element);
-    const name = isObject(entry) ? entry[key] : undefined;
-    if (typeof name !== 'string') return false;
-    return authorizer.shows(to, backend, { kind, name }, () => (isObject(entry) ? entry.annotations : undefined));
+    if (extent === 'all') return true;
+    const name = extent === 'none' ? undefined : nameIn(bytes, element, list);
+    if (name === undefined) return false;
+    const own = kind === 'resource' ? ownUri(endpoint, backend, name) : undefined;
+    return authorizer.shows(to, backend, { kind, name, own }, () => annotationsIn(bytes, element));
   };
-  const kept = elements.filter(isShown);
-  if (kept.length === elements.length && elements.length > 0) return [];
-  return [keptElements(bytes, span, kept)];
+  const shown = elements.filter(isShown);
+  if (!isLinked)
+    return shown.length === elements.length && elements.length > 0 ? [] : [keptElements(bytes, span, shown)];
+  return [
+    joinedElements(
+      span,
+      shown.flatMap((element) => shownEntry(bytes, element, list, mayRead(to)) ?? []),
+    ),
+  ];
+}
+
+/** Whether the principal may read all resources of the backend. */
+function readsAll(to: Omit<To, 'row'>): boolean {
+  return to.authorizer.extent(to, 'resource', to.backend) === 'all';
+}
+
+function mayRead(to: Omit<To, 'row'>): (uri: string) => boolean {
+  const { authorizer, backend, endpoint } = to;
+  return (uri) => authorizer.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
+}
+
+function annotationsIn(bytes: Uint8Array, entry: Span): unknown {
+  const value = valueAt(bytes, entry);
+  return isObject(value) ? value.annotations : undefined;
 }
 
 /** Replaces the array by these elements of it. */
 export function keptElements(bytes: Uint8Array, span: Span, kept: readonly Span[]): Edit {
-  const joined = kept.flatMap((element) => [',', slice(bytes, element)]).slice(1);
-  return { span, with: concat(['[', ...joined, ']']) };
+  return joinedElements(
+    span,
+    kept.map((element) => slice(bytes, element)),
+  );
+}
+
+function joinedElements(span: Span, elements: readonly Raw[]): Edit {
+  return { span, with: concat(['[', ...elements.flatMap((element) => [',', element]).slice(1), ']']) };
 }
 
 /** A list that differs between principals must not be cached for everybody by intermediaries. */
@@ -123,8 +165,9 @@ export function shownTo(
   principal: Principal,
 ): ShownList | undefined {
   const audience = authorizer.audience({ principal, endpoint });
-  if (audience === undefined || row.list === undefined) return undefined;
-  const { kind } = listed[row.list];
+  const { list } = row;
+  if (audience === undefined || list === undefined) return undefined;
+  const { kind } = listed[list];
   const to = { principal, endpoint };
   const extents = new Map(endpoint.backends.map((backend) => [backend, authorizer.extent(to, kind, backend)]));
   return {
@@ -133,14 +176,26 @@ export function shownTo(
     knowsOf: (backend, name) =>
       extents.get(backend) !== 'none' &&
       authorizer.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
-    places: ({ places }) =>
-      places.filter(({ backend, name, clientName, bytes }) => {
+    places: ({ places }) => {
+      const shown = places.filter(({ backend, name, clientName, bytes }) => {
         const extent = extents.get(backend);
         if (extent !== 'some') return extent === 'all';
-        return authorizer.shows(to, backend, { kind, name: clientName, own: name }, () => {
-          const entry = valueAt(bytes, { start: 0, end: bytes.byteLength });
-          return isObject(entry) ? entry.annotations : undefined;
-        });
-      }),
+        const annotations = () => annotationsIn(bytes, { start: 0, end: bytes.byteLength });
+        return authorizer.shows(to, backend, { kind, name: clientName, own: name }, annotations);
+      });
+      return hasLinks(list) ? shown.flatMap((place) => withShownLinks(place, list, { ...to, authorizer })) : shown;
+    },
   };
+}
+
+function withShownLinks(
+  place: ListedEntry,
+  list: ListName,
+  viewer: Viewer & { readonly authorizer: Authorizer },
+): readonly ListedEntry[] {
+  const { backend, bytes } = place;
+  const to = { ...viewer, backend };
+  if (readsAll(to)) return [place];
+  const shown = shownEntry(bytes, { start: 0, end: bytes.byteLength }, list, mayRead(to));
+  return shown === undefined ? [] : [{ ...place, bytes: shown }];
 }

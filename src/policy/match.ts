@@ -2,6 +2,7 @@
  * A compiled rule, and whether it applies to a question. Whether the rule is about the principal was decided before.
  */
 import type { ThingKind } from './actions.ts';
+import type { ApprovalDemand } from './approval.ts';
 import { compileTests, type TestArguments } from './arguments.ts';
 import { areConfusable, hasHints } from './facts.ts';
 import { agreed, NameSet, type RuleOutcome, strongest } from './names.ts';
@@ -37,6 +38,8 @@ export interface ReadyRule {
   /** Its position in the file. */
   readonly order: number;
   readonly effect: Effect;
+  /** Set for a rule that demands an approval. It is matched like a denial. */
+  readonly demand: ApprovalDemand | undefined;
   readonly what: ReadonlySet<string> | undefined;
   readonly endpoints: ReadonlySet<string> | undefined;
   readonly backends: ReadonlySet<string> | undefined;
@@ -49,16 +52,18 @@ export interface ReadyRule {
 
 export function readyRule(rule: Rule, order: number, world: World): ReadyRule {
   const { on } = rule;
+  const effect = rule.effect === 'allow' ? 'allow' : 'deny';
   return {
     id: rule.id,
     order,
-    effect: rule.effect,
+    effect,
+    demand: rule.approval && { ...rule.approval, rules: [rule.id], text: JSON.stringify(rule) },
     what: rule.what && new Set(rule.what),
     endpoints: on.endpoints && among(on.endpoints, world.endpoints, 'path'),
     backends: on.backends && among(on.backends, world.backends, 'name'),
     things: thingsIn(on),
     hints: on.annotations,
-    tests: compileTests(rule.with, rule.effect),
+    tests: compileTests(rule.with, effect),
     condition: rule.when,
   };
 }

@@ -4,18 +4,26 @@
  */
 import { Failure } from '../errors/failure.ts';
 import type { RecordedDecision } from '../observe/audit.ts';
+import type { ApprovalDemand } from './approval.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Viewer } from './authorizer.ts';
 import type { Thing } from './question.ts';
 
-/** What a decision point can answer. Every reader of it treats an effect that it does not know as a denial. */
-export type DecisionEffect = 'allow' | 'deny';
+/**
+ * What a decision point can answer. Every reader of it treats an effect that it does not know as a denial. `approval`:
+ * allowed as soon as a person approves it; a denial, where the config does not say who may.
+ */
+export type DecisionEffect = 'allow' | 'deny' | 'approval';
 
 export interface OutsideRuling {
   /** Set where the request is denied: by a decision point, or because one did not answer and `onFailure` is `deny`. */
   readonly denial?: OutsideDenial | undefined;
+  /** Set where decision points have a person asked. */
+  readonly demand?: ApprovalDemand | undefined;
   /** The decision points in audit mode that would have denied it. */
   readonly wouldDeny: readonly string[];
+  /** The decision points in audit mode that would have had a person asked. */
+  readonly wouldAsk: readonly string[];
   readonly decisions: readonly RecordedDecision[];
 }
 
@@ -25,10 +33,16 @@ export interface OutsideDenial {
   readonly fault?: string | undefined;
 }
 
-export interface OutsideShown extends Omit<OutsideRuling, 'denial'> {
+export interface OutsideShown extends Pick<OutsideRuling, 'decisions'> {
   /** By the order of the entries. Undefined where a decision point did not answer and `onFailure` is `deny`. */
   readonly shown: readonly boolean[] | undefined;
   readonly denial?: OutsideDenial | undefined;
+}
+
+/** An entry of a list, as the endpoint lists it. */
+export interface ListedName {
+  readonly name: string;
+  readonly backend: string;
 }
 
 export interface DecisionPoints {
@@ -37,8 +51,11 @@ export interface DecisionPoints {
   decide(request: AuthorizationRequest): Promise<OutsideRuling>;
   /** Whether lists of this kind are filtered. */
   filters(kind: Thing['kind']): boolean;
-  /** Never rejects. `names` are as the endpoint lists them. */
-  show(viewer: Viewer, backend: string, kind: Thing['kind'], names: readonly string[]): Promise<OutsideShown>;
+  /** Never rejects. */
+  show(viewer: Viewer, kind: Thing['kind'], entries: readonly ListedName[]): Promise<OutsideShown>;
+  /** Closes as soon as no request is waiting for a decision. Every question has a time limit, so that moment comes. */
+  retire(): Promise<void>;
+  /** Questions under way fail. */
   close(): Promise<void>;
 }
 

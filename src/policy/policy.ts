@@ -3,19 +3,18 @@
  * decide nothing: the ruling records what they would have done.
  */
 
-import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type ThingKind, useOf } from './actions.ts';
-import { type Case, KnownCases, type RuleTables } from './cases.ts';
-import { type Candidate, type ReadyRule, readyRule, ruleApplies, type World } from './match.ts';
+import { type ApprovalDemand, combinedDemand } from './approval.ts';
+import type { Case } from './cases.ts';
+import { type Candidate, type ReadyRule, ruleApplies, type World } from './match.ts';
 import { mint, type Permit } from './mint.ts';
 import { type Circumstances, Evaluation, type Looking, type PolicyQuestion, type Thing } from './question.ts';
+import { type RuleView, RuleViews } from './rule-views.ts';
 import type { Mode, PolicySettings } from './rules.ts';
-import { Denial, type Ruling } from './ruling.ts';
+import { ApprovalNeeded, Denial, type Ruling } from './ruling.ts';
 import type { SecondJudge } from './second-judge.ts';
 import { encodePlainly } from './spellings.ts';
-import { RuleTable } from './table.ts';
-import { compileWho, type IsMeant } from './who.ts';
 
 export type Extent = 'all' | 'some' | 'none';
 
@@ -24,6 +23,8 @@ interface Judgement {
   readonly allowed: boolean;
   /** How it is recorded, where no rule in audit mode says something else. */
   readonly ruling: Ruling;
+  /** Set where it is allowed on the condition that a person approves it. */
+  readonly demand?: ApprovalDemand | undefined;
 }
 
 export class Policy {
@@ -66,7 +67,10 @@ export class Policy {
     const trial = this.mode === 'audit' || view.audited ? this.#judge(view, evaluation, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
     const ruling = this.#ruling(allowed, judged, trial);
-    return allowed ? mint(question.principal.key, action, this.generation, ruling) : new Denial(ruling);
+    if (!allowed) return new Denial(ruling);
+    const demand = this.mode === 'audit' ? undefined : judged.demand;
+    const permit = mint(question.principal.key, action, this.generation, withAsking(ruling, demand, trial.demand));
+    return demand === undefined ? permit : new ApprovalNeeded(permit, demand);
   }
 
   /**
@@ -118,10 +122,8 @@ export class Policy {
     const judged = this.#judgeByRules(view, evaluation, withAudited);
     const verdict = judged.allowed ? this.#second?.judge(evaluation) : undefined;
     if (verdict === undefined) return judged;
-    return this.#judgement(
-      verdict.allowed,
-      verdict.allowed ? [...judged.ruling.rules, ...verdict.rules] : verdict.rules,
-    );
+    if (!verdict.allowed) return this.#judgement(false, verdict.rules);
+    return this.#judgement(true, [...judged.ruling.rules, ...verdict.rules], judged.demand);
   }
 
   #judgeByRules(view: RuleView, evaluation: Evaluation, withAudited: boolean): Judgement {
@@ -141,14 +143,23 @@ export class Policy {
     let denying = applied(found.deny, evaluation);
     if (withAudited) denying = denying.concat(applied(found.auditedDeny, evaluation));
     if (denying.length > 0) return this.#judgement(false, idsOf(denying));
+    const judged = this.#allowing(found, evaluation, withAudited);
+    // Most policies have no such rules.
+    if (!judged.allowed || found.approval.length + found.auditedApproval.length === 0) return judged;
+    let asking = applied(found.approval, evaluation);
+    if (withAudited) asking = asking.concat(applied(found.auditedApproval, evaluation));
+    return asking.length === 0 ? judged : this.#judgement(true, judged.ruling.rules, demandOf(asking));
+  }
+
+  #allowing(found: Case, evaluation: Evaluation, withAudited: boolean): Judgement {
     const allowing =
       firstApplied(found.allow, evaluation) ?? (withAudited ? firstApplied(found.auditedAllow, evaluation) : undefined);
     if (allowing !== undefined) return this.#allowedBy[allowing.order] ?? this.#judgement(true, [allowing.id]);
     return this.#open.has(evaluation.action) ? this.#openly : this.#unspoken;
   }
 
-  #judgement(allowed: boolean, rules: readonly string[]): Judgement {
-    return { allowed, ruling: { generation: this.generation, rules } };
+  #judgement(allowed: boolean, rules: readonly string[], demand?: ApprovalDemand): Judgement {
+    return { allowed, ruling: { generation: this.generation, rules }, demand };
   }
 
   #ruling(allowed: boolean, judged: Judgement, trial: Judgement): Ruling {
@@ -199,6 +210,19 @@ function firstApplied(candidates: readonly Candidate[], evaluation: Evaluation):
   return undefined;
 }
 
+function demandOf(rules: readonly ReadyRule[]): ApprovalDemand | undefined {
+  const ordered = [...rules].sort((a, b) => a.order - b.order);
+  return combinedDemand(ordered.flatMap(({ demand }) => demand ?? []));
+}
+
+/** The ruling with the rules that ask, and with those that only audit mode keeps from asking. */
+function withAsking(ruling: Ruling, demand: ApprovalDemand | undefined, trial: ApprovalDemand | undefined): Ruling {
+  const asking = demand?.rules ?? [];
+  const wouldAsk = trial?.rules.filter((id) => !asking.includes(id)) ?? [];
+  if (asking.length + wouldAsk.length === 0) return ruling;
+  return { ...ruling, rules: [...ruling.rules, ...asking], ...(wouldAsk.length > 0 && { wouldAsk }) };
+}
+
 function idsOf(rules: readonly ReadyRule[]): readonly string[] {
   return [...new Set([...rules].sort((a, b) => a.order - b.order).map(({ id }) => id))];
 }
@@ -206,90 +230,4 @@ function idsOf(rules: readonly ReadyRule[]): readonly string[] {
 /** Without a policy everything is allowed. */
 export function decide(question: PolicyQuestion, generation: number, policy?: Policy): Permit | Denial {
   return policy === undefined ? mint(question.principal.key, question.row.action, generation) : policy.decide(question);
-}
-
-/** The rules about a principal, in tables. Principals with the same rules share them. */
-interface RuleView {
-  readonly deny: RuleTable;
-  readonly allow: RuleTable;
-  readonly cases: KnownCases;
-  /** Whether any of its rules is in audit mode. */
-  readonly audited: boolean;
-  readonly key: string;
-  /** Whether a condition reads the principal, so that two principals with the same rules may see different lists. */
-  readonly personal: boolean;
-}
-
-interface OwnedRule {
-  readonly rule: ReadyRule;
-  readonly audited: boolean;
-  /** The index of the distinct `who` of the rule; many rules share one. */
-  readonly group: number;
-}
-
-/** Combinations of rules that are cached. A policy with more has rules for single persons. */
-const VIEWS = 1_024;
-
-class RuleViews {
-  readonly #rules: readonly OwnedRule[];
-  readonly #groups: readonly IsMeant[];
-  readonly #byPrincipal = new WeakMap<Principal, RuleView>();
-  readonly #byKey = new BoundedMap<RuleView>(VIEWS);
-  readonly #persons = new WeakMap<Principal, number>();
-  #lastPerson = 0;
-
-  constructor({ rules, groupsClaim }: PolicySettings, world: World) {
-    const groups = new Map<string, { readonly at: number; readonly isMeant: IsMeant }>();
-    this.#rules = rules.map((rule, order) => {
-      const key = JSON.stringify(rule.who);
-      const group = groups.get(key) ?? { at: groups.size, isMeant: compileWho(rule.who, groupsClaim) };
-      groups.set(key, group);
-      return { rule: readyRule(rule, order, world), audited: rule.mode === 'audit', group: group.at };
-    });
-    this.#groups = [...groups.values()].map(({ isMeant }) => isMeant);
-  }
-
-  of(principal: Principal): RuleView {
-    const known = this.#byPrincipal.get(principal);
-    if (known !== undefined) return known;
-    const meant = this.#groups.map((isMeant) => isMeant(principal));
-    const key = meant.map((is) => (is ? '1' : '0')).join('');
-    const view = this.#byKey.get(key) ?? this.#make(key, meant);
-    this.#byPrincipal.set(principal, view);
-    return view;
-  }
-
-  /** `isPersonal`: principals with the same rules may see different lists. */
-  audience(principal: Principal, isPersonal: boolean): string {
-    const { key, personal } = this.of(principal);
-    if (!personal && !isPersonal) return key;
-    const person = this.#persons.get(principal) ?? ++this.#lastPerson;
-    this.#persons.set(principal, person);
-    return `${key}:${person}`;
-  }
-
-  #make(key: string, meant: readonly boolean[]): RuleView {
-    const rules = this.#rules.filter(({ group }) => meant[group]);
-    const table = (effect: ReadyRule['effect'], audited: boolean) =>
-      new RuleTable(
-        rules.filter((one) => one.rule.effect === effect && one.audited === audited).map(({ rule }) => rule),
-        effect,
-      );
-    const tables: RuleTables = {
-      deny: table('deny', false),
-      allow: table('allow', false),
-      auditedDeny: table('deny', true),
-      auditedAllow: table('allow', true),
-    };
-    const view: RuleView = {
-      deny: tables.deny,
-      allow: tables.allow,
-      cases: new KnownCases(tables),
-      audited: rules.some(({ audited }) => audited),
-      key,
-      personal: rules.some(({ rule }) => rule.condition?.reads.has('principal')),
-    };
-    this.#byKey.set(key, view);
-    return view;
-  }
 }

@@ -236,7 +236,7 @@ function isOverConcurrent({ rate: { settings }, measure }: Met): boolean {
 function shareOf(share: RateShare, { principal, endpoint, backend, kind, name, own }: Evaluation): string {
   switch (share) {
     case 'principal':
-      return principal.key;
+      return (principal.holder ?? principal).key;
     case 'endpoint':
       return endpoint;
     case 'backend':

@@ -7,7 +7,7 @@ import { isSecretName } from '../observe/audit-redact.ts';
 import { isObject } from '../wire/values.ts';
 import { type AuthorizationRequest, argumentsOf } from './authorization-request.ts';
 import type { Operation, Thing } from './question.ts';
-import type { PolicySettings } from './rules.ts';
+import type { PolicySettings, RuleEffect } from './rules.ts';
 import { claimAt, groupsOf } from './who.ts';
 
 export interface RecordingSettings {
@@ -21,7 +21,7 @@ export interface RecordingSettings {
 export interface RecordedRequest {
   /** Milliseconds since 1970. */
   readonly time: number;
-  readonly decision: 'allow' | 'deny';
+  readonly decision: RuleEffect;
   readonly rules: readonly string[];
   readonly principal: RecordedPrincipal;
   readonly row: Operation;

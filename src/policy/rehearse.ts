@@ -4,10 +4,11 @@ import { isObject } from '../wire/values.ts';
 import type { Policy } from './policy.ts';
 import type { PolicyQuestion } from './question.ts';
 import type { RecordedPrincipal, RecordedRequest } from './recorded-request.ts';
-import { Denial } from './ruling.ts';
+import type { Mode } from './rules.ts';
+import { meantBy, type RuledBy, ruledBy } from './ruling.ts';
 
 /** `unsure`: the new rules read arguments that were not recorded, so that the decision may be another one. */
-export type RehearsedChange = 'denied' | 'allowed' | 'unsure';
+export type RehearsedChange = 'denied' | 'allowed' | 'asked' | 'unsure';
 
 export interface Rehearsed {
   readonly change: RehearsedChange;
@@ -23,13 +24,17 @@ export function rehearse(
   reads: ReadonlySet<string>,
 ): Rehearsed | undefined {
   const verdict = policy?.decide(questionOf(request));
-  const { rules = [], wouldDeny } = verdict?.ruling ?? {};
-  const isDenied = verdict instanceof Denial || (policy?.mode === 'audit' && wouldDeny !== undefined);
-  const now = isDenied ? 'deny' : 'allow';
+  const { effect, rules } = verdict === undefined ? everything : decidedBy(verdict, policy?.mode);
   const isUnsure = request.without?.some((name) => name === '' || reads.has(name)) === true && reads.size > 0;
-  if (isUnsure) return { change: 'unsure', request, rules: isDenied ? (wouldDeny ?? rules) : rules };
-  if (now === request.decision) return undefined;
-  return { change: isDenied ? 'denied' : 'allowed', request, rules: isDenied ? (wouldDeny ?? rules) : rules };
+  if (isUnsure) return { change: 'unsure', request, rules };
+  return effect === request.decision ? undefined : { change: changes[effect], request, rules };
+}
+
+const everything: RuledBy = { effect: 'allow', rules: [] };
+const changes = { allow: 'allowed', deny: 'denied', approval: 'asked' } as const;
+
+function decidedBy(verdict: ReturnType<Policy['decide']>, mode: Mode | undefined): RuledBy {
+  return mode === 'audit' ? meantBy(verdict) : ruledBy(verdict);
 }
 
 function questionOf({ principal, row, endpoint, backend, thing, ...late }: RecordedRequest): PolicyQuestion {

@@ -22,11 +22,12 @@ export function review(
   return settings.rules.flatMap((rule) => {
     const remarks = [
       ...[neverMeets(rule, places), pointlessTests(rule), halfDenied(rule), pointlessAllow(rule, settings)],
+      neverAsks(rule, settings),
       ...(callers === undefined ? [] : [neverMeant(rule, callers)]),
     ];
     const over = denials.covering(rule);
     if (over !== undefined) {
-      const text = `can never ${rule.effect === 'allow' ? 'allow' : 'add'} anything: \`${over.id}\` denies everything that it matches`;
+      const text = `can never ${missed[rule.effect]} anything: \`${over.id}\` denies everything that it matches`;
       remarks.push(text);
     }
     return remarks.flatMap((text) => (text === undefined ? [] : [{ rule: rule.id, text }]));
@@ -84,9 +85,25 @@ function pointlessTests({ what = actions, with: tests }: Rule): string | undefin
   return `tests arguments, which only ${withArguments.join(', ')} have`;
 }
 
+/** What a rule does not do where another denies everything that it matches. */
+const missed = { allow: 'allow', deny: 'add', approval: 'ask about' } as const;
+
+/** It only asks about what is allowed. */
+function neverAsks({ effect, what = actions }: Rule, { rules, open }: PolicySettings): string | undefined {
+  if (effect !== 'approval' || what.some((action) => open.includes(action))) return undefined;
+  const isAllowed = (action: string) =>
+    rules.some((rule) => rule.effect === 'allow' && (rule.what ?? actions).includes(action));
+  return what.some(isAllowed)
+    ? undefined
+    : `can never ask: no rule allows ${what.join(' or ')}, and it allows nothing itself`;
+}
+
 function halfDenied({ effect, on }: Rule): string | undefined {
-  const short = effect === 'deny' ? on.uris?.find((uri) => uri !== '*' && /(?:^|[^*\\])\*$/.test(uri)) : undefined;
-  return short && `denies \`${short}\` up to the next slash only; \`${short}*\` is everything below`;
+  const short = effect === 'allow' ? undefined : on.uris?.find((uri) => uri !== '*' && /(?:^|[^*\\])\*$/.test(uri));
+  return (
+    short &&
+    `${effect === 'deny' ? 'denies' : 'asks about'} \`${short}\` up to the next slash only; \`${short}*\` is everything below`
+  );
 }
 
 function pointlessAllow({ effect, what }: Rule, { open }: PolicySettings): string | undefined {

@@ -2,10 +2,14 @@
 import type { CedarSettings } from '../decisions/cedar/settings.ts';
 import type { DecisionPointSettings } from '../decisions/settings.ts';
 import type { AskKind } from './actions.ts';
+import type { ApprovalTerms } from './approval.ts';
 
 export type Mode = 'enforce' | 'audit';
 export const modes: readonly Mode[] = ['enforce', 'audit'];
+/** How a rule is matched: a denial applies in doubt, an allowance does not. */
 export type Effect = 'allow' | 'deny';
+export const ruleEffects = ['allow', 'deny', 'approval'] as const;
+export type RuleEffect = (typeof ruleEffects)[number];
 
 export interface PolicySettings {
   /** `audit`: rules deny nothing; what they would have denied is recorded. */
@@ -26,7 +30,9 @@ export interface PolicySettings {
 /** Every part must hold; of a list, one entry. An undefined part always holds. */
 export interface Rule {
   readonly id: string;
-  readonly effect: Effect;
+  readonly effect: RuleEffect;
+  /** Of a rule that demands an approval, and only of one. */
+  readonly approval?: ApprovalTerms | undefined;
   /** `audit`: recorded, but decides nothing. */
   readonly mode: Mode;
   readonly who: Who;

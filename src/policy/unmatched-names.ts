@@ -22,7 +22,7 @@ interface Sought {
   readonly name: string;
   /** As its author wrote it. */
   readonly written: string;
-  /** A deny rule applies to every name of a target, an allow rule only to the listed name. */
+  /** A rule that denies or asks applies to every name of a target, an allow rule only to the listed name. */
   readonly isDenied: boolean;
   /** Endpoints whose lists may still have it. */
   readonly unread: Set<string>;
@@ -103,7 +103,7 @@ function soughtIn({ rules }: PolicySettings, list: List, paths: readonly string[
     const names = outrightNames(rule, list);
     if (names.length === 0) return [];
     const reach = reachOf(rule, paths);
-    const isDenied = rule.effect === 'deny';
+    const isDenied = rule.effect !== 'allow';
     return names.map(({ written, name }) => ({ rule: rule.id, written, name, isDenied, unread: new Set(reach) }));
   });
 }

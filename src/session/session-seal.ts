@@ -7,6 +7,7 @@
  *   4     characters: which key, so that keys can be replaced
  *   rest  sealed: time of issue, and what the client said of itself
  */
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { KeyedSeal } from '../store/ports.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
@@ -20,6 +21,8 @@ const KEY_ID_CHARACTERS = 4;
  * Clients say some hundred bytes.
  */
 const MOST_BYTES = 2048;
+/** Ids that were opened, some KiB each: where sessions are elsewhere, the same ones come with every request. */
+const REMEMBERED = 4_096;
 
 /** What an id is bound to. */
 export interface SessionPlace {
@@ -39,11 +42,17 @@ export interface SealedSession {
   readonly client: ClientFacts;
 }
 
+interface OpenedId {
+  readonly place: SessionPlace;
+  readonly sealed: SealedSession;
+}
+
 export class SessionSeal {
   /** Which gateway issued the ids: none takes the sessions of another that has the same key. */
   readonly #instance: string;
   readonly #current: KeyedSeal | undefined;
   readonly #all: readonly KeyedSeal[];
+  readonly #opened = new BoundedMap<OpenedId>(REMEMBERED);
 
   /** `seals`: the current one first, then those whose ids are still accepted. Without any, no id is sealed. */
   constructor(instance: string, seals: readonly KeyedSeal[]) {
@@ -63,6 +72,14 @@ export class SessionSeal {
 
   /** Undefined for everything that was not issued by this gateway, for this place. */
   open(id: string, place: SessionPlace): SealedSession | undefined {
+    const known = this.#opened.get(id);
+    if (known?.place.endpoint === place.endpoint && known.place.principal === place.principal) return known.sealed;
+    const sealed = this.#read(id, place);
+    if (sealed !== undefined) this.#opened.set(id, { place, sealed });
+    return sealed;
+  }
+
+  #read(id: string, place: SessionPlace): SealedSession | undefined {
     if (!id.startsWith(FORMAT) || id.length > 2 * MOST_BYTES) return undefined;
     const keyId = id.slice(FORMAT.length, FORMAT.length + KEY_ID_CHARACTERS);
     const key = this.#all.find((candidate) => keyIdOf(candidate) === keyId);

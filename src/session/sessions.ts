@@ -38,7 +38,14 @@ interface EndedMessage {
   readonly issue?: EndedIssue | undefined;
 }
 
+const GOES_ON = 'The session goes on in another process';
+
+/** Whether another process has taken a session over. Undefined where that cannot be known at the moment. */
+export type IsElsewhere = (id: string) => Promise<boolean | undefined>;
+
 export class Sessions {
+  /** Where sessions may be taken over: that one is idle here does not say that it is idle. */
+  isElsewhere: IsElsewhere | undefined;
   readonly #limits: SessionLimits;
   readonly #clock: Clock;
   readonly #bus: Bus;
@@ -75,15 +82,15 @@ export class Sessions {
    */
   reserve(principal: Principal): void | Promise<void> {
     const inTotal = this.#slots.total.take(ALL);
-    const own = this.#slots.perPrincipal.take(principal.key);
+    const own = this.#slots.perPrincipal.take((principal.holder ?? principal).key);
     if (typeof inTotal === 'boolean' && typeof own === 'boolean') this.#reserved(principal, inTotal, own);
     else return Promise.all([inTotal, own]).then((both) => this.#reserved(principal, ...both));
   }
 
   /** The session was not opened after all, or is open no longer. */
-  giveUp({ key }: Principal): void {
+  giveUp(principal: Principal): void {
     this.#slots.total.give(ALL);
-    this.#slots.perPrincipal.give(key);
+    this.#slots.perPrincipal.give((principal.holder ?? principal).key);
   }
 
   add(session: Session): void {
@@ -105,8 +112,8 @@ export class Sessions {
   }
 
   /** Ends the session here. It has not ended: another process goes on with it. */
-  release(id: string, failure: Failure): void {
-    this.#drop(id, failure, true);
+  release(id: string): void {
+    this.#drop(id, new Failure('session_ended', { message: GOES_ON }), true);
   }
 
   /** Whether the session is here, for whichever principal and endpoint, expired or not. */
@@ -181,15 +188,16 @@ export class Sessions {
   #heardRevocation(revoked: RevokedIssues): void {
     this.#records.heardRevocation(revoked);
     for (const { id, principal, seal } of this.all()) {
-      const isMeant = principal.key === revoked.principal && (seal?.issuedAt ?? 0) <= revoked.issuedUntil;
+      const isOf = principal.key === revoked.principal || principal.holder?.key === revoked.principal;
+      const isMeant = isOf && (seal?.issuedAt ?? 0) <= revoked.issuedUntil;
       if (isMeant) this.#drop(id, new Failure('session_ended', { message: 'An operator has ended the session' }));
     }
   }
 
-  #reserved({ key }: Principal, inTotal: boolean, own: boolean): void {
+  #reserved(principal: Principal, inTotal: boolean, own: boolean): void {
     if (inTotal && own) return;
     if (inTotal) this.#slots.total.give(ALL);
-    if (own) this.#slots.perPrincipal.give(key);
+    if (own) this.#slots.perPrincipal.give((principal.holder ?? principal).key);
     throw new Failure('too_many_sessions');
   }
 
@@ -199,8 +207,19 @@ export class Sessions {
   }
 
   #sweep(): void {
-    for (const session of [...this.#sessions.values()]) if (this.#expired(session)) void this.end(session);
+    const expired = [...this.#sessions.values()].filter((session) => this.#expired(session));
+    if (this.isElsewhere === undefined) for (const session of expired) void this.end(session);
+    else void this.#endOwn(expired, this.isElsewhere);
     this.#stopSweeping = this.#clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
+  /** One after the other: thousands may have expired at a time. */
+  async #endOwn(expired: readonly Session[], isElsewhere: IsElsewhere): Promise<void> {
+    for (const session of expired) {
+      const place = session.seal === undefined ? false : await isElsewhere(session.id);
+      if (place === true) this.release(session.id);
+      else if (place === false && this.#expired(session)) void this.end(session);
+    }
   }
 
   #drop(id: string, failure: Failure, isContinued = false): void {

@@ -51,3 +51,8 @@ export interface SharedCounts extends AttemptCounts {
   /** Replaces the slots that this process holds. Resolves with how many it holds now. */
   hold(key: string, request: SlotRequest): Promise<number>;
 }
+
+/** What is in a bucket that had `tokens`, after so many milliseconds. */
+export function refilled(tokens: number, sinceMs: number, { perSecond, capacity }: Bucket): number {
+  return Math.min(capacity, tokens + (sinceMs / 1_000) * perSecond);
+}

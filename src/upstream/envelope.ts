@@ -149,7 +149,7 @@ function addModern(
 ): void {
   parts.push(versionMembers.get(revision) ?? '');
   if (info !== undefined) parts.push(infoKey, info);
-  parts.push(capabilitiesKey, declaredFor.get(raw) ?? capabilitiesText(raw));
+  parts.push(capabilitiesKey, declaredFor.get(raw) ?? declare(raw, revision));
   if (logLevel !== undefined) parts.push(`,"${metaKeys.logLevel}":${JSON.stringify(logLevel)}`);
   if (token !== undefined) parts.push(`,"progressToken":${token}`);
   parts.push('}');
@@ -164,13 +164,10 @@ const capabilitiesKey = Buffer.from(`,"${metaKeys.clientCapabilities}":`);
 /** By declared capabilities: a client declares them once and calls often. */
 const declaredFor = new WeakMap<object, Uint8Array>();
 
-/** The capabilities that we declare on a client's behalf, as JSON. */
-export function capabilitiesText(raw: Readonly<Record<string, unknown>>): Uint8Array {
-  let text = declaredFor.get(raw);
-  if (text === undefined) {
-    text = Buffer.from(JSON.stringify(forUpstream(raw)));
-    declaredFor.set(raw, text);
-  }
+/** The capabilities that we declare to a modern backend on a client's behalf, as JSON. */
+function declare(raw: Readonly<Record<string, unknown>>, revision: Revision): Uint8Array {
+  const text = Buffer.from(JSON.stringify(forUpstream(raw, revision)));
+  declaredFor.set(raw, text);
   return text;
 }
 

@@ -4,6 +4,7 @@ import { Failure } from '../errors/failure.ts';
 import type { ClientFacts } from '../exchange/call.ts';
 import type { BackendTracer } from '../exchange/trace.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
+import { forUpstream } from '../wire/capabilities.ts';
 import { concat, type Raw, requestBytes } from '../wire/compose.ts';
 import type { Notification, Request } from '../wire/message.ts';
 import { atLeast, era, newest, type Revision, revisions } from '../wire/revisions.ts';
@@ -13,7 +14,7 @@ import { type FailureKind, failureOfKind } from './as-failure.ts';
 import type { BackendOptions } from './backend-options.ts';
 import type { Channel } from './channel.ts';
 import { type LastInitialize, readInitialize } from './discovery.ts';
-import { capabilitiesText, type Ids, keyOf } from './envelope.ts';
+import { type Ids, keyOf } from './envelope.ts';
 import type { HealthReporter } from './health.ts';
 import { type ProbeAnswer, ProbeRequest } from './question.ts';
 
@@ -89,10 +90,11 @@ export async function agreeFor(
   { clock, limits, self, revisions: spoken, health, last, notes }: AgreementOptions,
   heard: (message: Notification | Request) => void,
 ): Promise<Agreement> {
+  const revision = revisionFor(client.revision, spoken);
   const introduction = {
-    revision: revisionFor(client.revision, spoken),
+    revision,
     info: client.info ?? self,
-    capabilities: capabilitiesText(client.capabilities.raw),
+    capabilities: JSON.stringify(forUpstream(client.capabilities.raw, revision)),
     ...(client.via && { headers: { [VIA]: writeVia(client.via) } }),
   };
   const question = askInitialize(channel, ids, introduction, heard, notes.tracer);

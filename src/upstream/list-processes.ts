@@ -69,7 +69,7 @@ export class LiveListProcesses implements ListProcesses {
     const asked = revisionFor(revision, this.#options.revisions);
     const newest = this.#options.newest();
     const agreed = newest !== undefined && newest < asked ? newest : asked;
-    return `${agreed} ${canonical(forUpstream(capabilities.raw))}`;
+    return `${agreed} ${canonical(forUpstream(capabilities.raw, agreed))}`;
   }
 
   open(client: ClientFacts): Promise<UpstreamSession> {

@@ -32,6 +32,8 @@ export interface PersonalOptions {
 
 /** An instance takes a few kilobytes, without its requests in flight. */
 const MOST_PRINCIPALS = 10_000;
+/** Of one holder: clients choose freely which credentials they present. */
+const MOST_CREDENTIALS = 256;
 
 interface Own extends ListMember {
   readonly key: string;
@@ -90,7 +92,7 @@ export class PersonalBackend implements Backend {
 
   #create(principal: Principal): Own {
     if (this.#closed !== undefined) throw outOfService();
-    this.#makeRoom();
+    this.#makeRoom(principal);
     const backend = this.#options.open(() => own.principal);
     const own: Own = { key: principal.key, backend, principal, usedAt: 0 };
     backend.onChange((state) => {
@@ -142,12 +144,19 @@ export class PersonalBackend implements Backend {
     if (isFirst) this.#status.become(this.state);
   }
 
-  #makeRoom(): void {
-    if (this.#own.size < MOST_PRINCIPALS) return;
-    const unused = this.#byUse.find(({ backend }) => isUnused(backend));
-    if (unused === undefined) {
-      throw new Failure('backend_busy', { message: 'Too many principals use the backend at once' });
+  #makeRoom({ holder }: Principal): void {
+    if (holder !== undefined) {
+      const isSame = (own: Own) => own.principal.holder?.key === holder.key;
+      const count = [...this.#own.values()].filter(isSame).length;
+      if (count >= MOST_CREDENTIALS)
+        this.#endUnused(isSame, 'One principal uses the backend with too many credentials');
     }
+    if (this.#own.size >= MOST_PRINCIPALS) this.#endUnused(() => true, 'Too many principals use the backend at once');
+  }
+
+  #endUnused(isMeant: (own: Own) => boolean, otherwise: string): void {
+    const unused = this.#byUse.find((own) => isMeant(own) && isUnused(own.backend));
+    if (unused === undefined) throw new Failure('backend_busy', { message: otherwise });
     this.#end(unused);
   }
 

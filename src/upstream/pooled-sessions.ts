@@ -187,7 +187,7 @@ export class PooledSessions {
   #grow(permit: Permit, user: PoolUser): PooledSession {
     const { backend, principal, client } = user;
     const { clock, hear } = this.#options;
-    const owner = JSON.stringify([backend, principal.key]);
+    const owner = JSON.stringify([backend, (principal.holder ?? principal).key]);
     this.#makeRoom(owner);
     const pool = this.#pool(user);
     const audience = new Audience();

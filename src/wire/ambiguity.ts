@@ -96,6 +96,18 @@ export function ambiguousResult({ bytes, result }: ResultResponse): string | und
   return undefined;
 }
 
+const onlyWord = new Map<string, Folds>();
+
+/** Why readers may find different values under this name; undefined where they do not. */
+export function ambiguousMember(object: ObjectSpan | undefined, name: string): string | undefined {
+  let known = onlyWord.get(name);
+  if (known === undefined) {
+    known = foldsOf([name]);
+    onlyWord.set(name, known);
+  }
+  return ambiguityIn(object, known);
+}
+
 /** Whether a case-insensitive reader may take the member for one that makes a result `input_required`. */
 export function isLikeQuestion(key: string): boolean {
   return takenFor(required, key) !== undefined;

@@ -18,7 +18,7 @@ export function canonical(value: unknown): string {
  * The same for a value of a message that was read strictly, so that its depth is bounded. Numbers keep their spelling,
  * since a backend may distinguish numbers that are equal to us (`1e400` is not `null`, 9007199254740993 not ...992).
  */
-function canonicalAt(bytes: Uint8Array, span: Span): string {
+export function canonicalAt(bytes: Uint8Array, span: Span): string {
   const elements = elementsAt(bytes, span);
   if (elements !== undefined) return `[${elements.map((element) => canonicalAt(bytes, element)).join(',')}]`;
   const object = membersAt(bytes, span);

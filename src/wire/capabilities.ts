@@ -1,4 +1,6 @@
 /** A client's capabilities, and which server requests they allow. */
+import { withDefined } from './declared-extensions.ts';
+import type { Revision } from './revisions.ts';
 import { isObject } from './values.ts';
 
 export interface ClientCapabilities {
@@ -14,8 +16,6 @@ export interface CapabilityDemand {
   readonly method: string;
   readonly params: unknown;
 }
-
-const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** A capability is declared by an object. Any other value declares nothing. */
 function declared(object: Record<string, unknown>, key: string): Record<string, unknown> | undefined {
@@ -45,21 +45,16 @@ function elicitationModes(elicitation: Record<string, unknown>): { form: boolean
 }
 
 /**
- * The capabilities that we declare to a backend on a client's behalf. Tasks are left out: neither of their forms is
- * carried end to end yet. `roots.listChanged` is left out, because the gateway does not pass root changes on.
+ * The capabilities that we declare to a backend on a client's behalf. Tasks of 2025-11-25 are left out: they are not
+ * carried end to end. `roots.listChanged` is left out, because the gateway does not pass root changes on.
  */
-export function forUpstream(raw: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function forUpstream(raw: Readonly<Record<string, unknown>>, revision: Revision): Record<string, unknown> {
   const { tasks: _tasks, ...rest } = raw;
-  const kept: Record<string, unknown> = rest;
+  const kept: Record<string, unknown> = withDefined(rest, revision);
   const roots = declared(kept, 'roots');
   if (roots !== undefined) {
     const { listChanged: _listChanged, ...others } = roots;
     kept.roots = others;
-  }
-  const extensions = declared(kept, 'extensions');
-  if (extensions !== undefined) {
-    const { [TASKS_EXTENSION]: _extension, ...others } = extensions;
-    kept.extensions = others;
   }
   return kept;
 }

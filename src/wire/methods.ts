@@ -2,6 +2,7 @@
  * One row per method. Routing, merging, authorization, header checks and bridging all read the same row, so a method is
  * known everywhere or nowhere.
  */
+import { extensions } from './extensions.ts';
 import { atLeast, type Era, type Revision } from './revisions.ts';
 
 export interface MethodRow {
@@ -15,9 +16,14 @@ export interface MethodRow {
   readonly name?: 'name' | 'uri' | 'ref' | 'taskId';
   readonly mirrored?: true;
   /** For lists: the member of the result that holds the entries. */
-  readonly list?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+  readonly list?: 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'skills';
+  /** Not a list of its own: the result of one target has entries of this list. */
+  readonly entries?: 'resources';
   /** The server capability that the method requires. */
   readonly capability?: 'tools' | 'prompts' | 'resources' | 'resources.subscribe' | 'logging' | 'completions' | 'tasks';
+  /** The extension that defines the method, and the setting by which a server declares it. */
+  readonly extension?: string;
+  readonly setting?: string;
   /** First revision with the capability, if the method is older: before that, nothing declares the method. */
   readonly capabilitySince?: Revision;
   /** The action's name in policy. */
@@ -33,6 +39,8 @@ export interface MethodRow {
   /** Answered by the gateway itself. */
   readonly ours?: true;
 }
+
+export type ListName = NonNullable<MethodRow['list']>;
 
 type MethodFacts = Omit<MethodRow, 'method' | 'kind'>;
 
@@ -241,9 +249,9 @@ const rows: readonly MethodRow[] = [
   }),
 ];
 
-const byMethod = new Map(rows.map((row) => [row.method, row]));
+export const methods: readonly MethodRow[] = [...rows, ...extensions.flatMap(({ methods: own = [] }) => own)];
 
-export const methods: readonly MethodRow[] = rows;
+const byMethod = new Map(methods.map((row) => [row.method, row]));
 
 export function methodRow(method: string): MethodRow | undefined {
   return byMethod.get(method);
@@ -268,11 +276,22 @@ interface Declared {
 /** Whether a backend offers a method: whether it declares the capability, such as `resources.subscribe`. */
 export function offers({ revision, capabilities }: Declared, row: MethodRow): boolean {
   const { capability, capabilitySince } = row;
-  if (capability === undefined) return true;
+  if (capability === undefined) return row.extension === undefined || declares(capabilities, row);
   if (capabilitySince !== undefined && !atLeast(revision, capabilitySince)) return true;
   const dot = capability.indexOf('.');
   const area = capabilities[dot === -1 ? capability : capability.slice(0, dot)];
   const declared =
     dot === -1 ? area : (area as Record<string, unknown> | null | undefined)?.[capability.slice(dot + 1)];
   return declared !== undefined && declared !== null && declared !== false;
+}
+
+function declares(capabilities: Declared['capabilities'], { extension = '', setting }: MethodRow): boolean {
+  const settings = memberOf(memberOf(capabilities, 'extensions'), extension);
+  if (typeof settings !== 'object' || settings === null) return false;
+  return setting === undefined || memberOf(settings, setting) === true;
+}
+
+function memberOf(object: unknown, key: string): unknown {
+  if (typeof object !== 'object' || object === null || !Object.hasOwn(object, key)) return undefined;
+  return (object as Record<string, unknown>)[key];
 }

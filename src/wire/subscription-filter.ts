@@ -38,7 +38,8 @@ const lists = [
     method: 'notifications/resources/list_changed',
     flag: 'resourcesListChanged',
     capability: 'resources',
-    lists: ['resources/list', 'resources/templates/list'],
+    // Skills are resources, and have no notification of their own.
+    lists: ['resources/list', 'resources/templates/list', 'skills/list'],
   },
 ] as const;
 

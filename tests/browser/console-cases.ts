@@ -18,7 +18,7 @@ export interface ConsoleCase {
 
 const desk = { width: 1200, height: 900 };
 const phone = { width: 375, height: 740 };
-const looks = [
+export const looks = [
   { name: 'desk-light', context: { viewport: desk } },
   { name: 'desk-dark', context: { viewport: desk, colorScheme: 'dark' } },
   { name: 'phone-light', context: { viewport: phone } },
@@ -53,7 +53,7 @@ const pages: readonly { readonly name: string; readonly heading: string; use?(pa
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What an accessibility checker finds, by rule. */
-async function violationsOn(page: Page): Promise<readonly string[]> {
+export async function violationsOn(page: Page): Promise<readonly string[]> {
   return page.evaluate(
     `${axe}; axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
   );
@@ -72,7 +72,7 @@ async function enter(context: BrowserContext, { link }: ConsoleGateway): Promise
 const ROWS = 200;
 
 /** The last one reverses the direction of the text that follows it. */
-const hostileNames = [
+export const hostileNames = [
   '<img src=x onerror="window.ran=1">',
   '</script><script>window.ran=1</script>',
   '" onmouseover="window.ran=1',

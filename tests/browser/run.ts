@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import type { Browser as Chromium } from 'playwright-core';
 import { Browser } from '../interaction/authserver/browser.ts';
 import { type Proof, writeProofs } from '../requirements/proofs.ts';
+import { approvalCases } from './approval-cases.ts';
 import { allow, openPage, signIn, startChromium } from './chromium.ts';
 import { consoleCases } from './console-cases.ts';
 import { type Running, startAuthorized, who } from './gateway.ts';
@@ -144,7 +145,7 @@ const cases: readonly Case[] = [
 
 const all: readonly Case[] = [
   ...cases,
-  ...consoleCases.map(
+  ...[consoleCases, approvalCases].flat().map(
     ({ title, verifies, run }): Case => ({
       title,
       verifies,

@@ -1,5 +1,7 @@
 /** Clients of the campaign: principals who call tools with tokens, in both eras, and sometimes leave in the middle. */
+
 import type { Chance } from '../interaction/faults/chance.ts';
+import { SERVED_BY } from '../redis/balancer.ts';
 import { type Ended, type Exchange, exchange, type Message } from './http.ts';
 import type { Entry, Ledger } from './ledger.ts';
 import type { Saboteur } from './sabotage.ts';
@@ -18,11 +20,30 @@ export interface World {
    * True while the gateway has no descriptors: a connection that it cannot accept is refused by the system, not by it.
    */
   readonly isStarved: () => boolean;
+  /** Why an answer could not come, where the campaign has ended the process that had to give it. */
+  readonly excuse: (ended: Ended) => string | undefined;
+  /** Whether Redis was away since then, so that not all replicas know what has ended. */
+  readonly forgets: (since: number) => boolean;
+  /** Why a session that was opened then may be gone. */
+  readonly mayBeGone: (path: string, session: LegacySession) => boolean;
+}
+
+export interface LegacySession {
+  readonly id: string;
+  readonly openedAt: number;
+  /** When it last gave a result. */
+  usedAt: number;
 }
 
 const TOOLS = ['echo', 'echo', 'echo', 'slow', 'progress', 'ask', 'large'] as const;
 /** Longer than every limit in the gateway's config. */
 export const HUNG_MS = 60_000;
+
+/** As the SDKs do it, with more patience. */
+const MOST_RESUMPTIONS = 20;
+const RESUME_MS = 250;
+/** How often a session that was deleted is tried: at each of three replicas. */
+const REVIVALS = 3;
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -79,29 +100,38 @@ abstract class Client {
     const { chance, ledger } = this.world;
     let more: Message | undefined;
     let answered = false;
-    const ended = await exchange(url, {
+    const onMessage = (message: Message, text: string) => {
+      if (message.method !== undefined) return how.onMessage?.(message, text);
+      if (message.id !== id && message.error === undefined) return;
+      if (message.result?.resultType === 'input_required') more = message;
+      else this.#answer(entry, text);
+      answered = true;
+      this.answered(entry, url, message);
+    };
+    let ended = await exchange(url, {
       ...how,
       ...(chance.once(20) ? { slowReads: 20 } : {}),
-      onMessage: (message, text) => {
-        if (message.method !== undefined) return how.onMessage?.(message, text);
-        if (message.id !== id && message.error === undefined) return;
-        if (message.result?.resultType === 'input_required') more = message;
-        else this.#answer(entry, text);
-        answered = true;
-        this.answered(url, message);
-      },
+      onMessage,
       onRequest: (request) => {
         if (leaves) setTimeout(() => request.destroy(), chance.below(300));
       },
     });
+    // A stream that was cut off is resumed where it ended, as SDK clients do.
+    for (let tries = 0; !answered && !leaves && ended.lastEventId !== undefined && tries < MOST_RESUMPTIONS; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, RESUME_MS));
+      const headers = { ...how.headers, accept: 'text/event-stream', 'last-event-id': ended.lastEventId };
+      const { lastEventId } = ended;
+      ended = { lastEventId, ...(await exchange(url, { method: 'GET', headers, onMessage })) };
+      if (answered) ledger.note('resumed');
+    }
     if (answered) return more;
     if (leaves) ledger.abandon(entry);
-    else this.#unanswered(entry, ended);
+    else this.unanswered(entry, ended);
     return undefined;
   }
 
   /** For those who learn something from an answer. */
-  protected answered(_url: string, _message: Message): void {
+  protected answered(_entry: Entry, _url: string, _message: Message): void {
     // A modern client keeps nothing between calls.
   }
 
@@ -115,10 +145,17 @@ abstract class Client {
     saboteur.pass({ entry, text, deliver: (said = text) => judge(said) });
   }
 
-  #unanswered(entry: Entry, { status, text, error }: Ended): void {
-    const { isStarved, ledger } = this.world;
+  protected unanswered(entry: Entry, ended: Ended, what = ''): void {
+    const { isStarved, excuse, ledger } = this.world;
+    const { status, headers, text, error } = ended;
+    const excused = excuse(ended);
     if (status === 0 && isStarved()) ledger.refuse(entry);
-    else ledger.ended(entry, `status ${status}, ${error ?? 'the answer ended'}: ${text.slice(-200)}`);
+    else if (excused !== undefined) ledger.excuse(entry, excused);
+    else
+      ledger.ended(
+        entry,
+        `${what}status ${status} of ${headers[SERVED_BY] ?? 'the gateway'}, ${error ?? 'the answer ended'}: ${text.slice(-200)}`,
+      );
   }
 }
 
@@ -149,13 +186,13 @@ export class ModernClient extends Client {
 }
 
 export class LegacyClient extends Client {
-  readonly #sessions = new Map<string, string>();
+  readonly #sessions = new Map<string, LegacySession>();
 
   protected async perform(entry: Entry, path: string, tool: string, leaves: boolean): Promise<void> {
     const url = `${this.world.origin}${path}`;
     const session = this.#sessions.get(path) ?? (await this.#initialize(entry, path, url));
     if (session === undefined) return;
-    const headers = { ...this.authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+    const headers = { ...this.authorization, 'mcp-session-id': session.id, 'mcp-protocol-version': '2025-11-25' };
     const id = this.nextId();
     const params = { name: tool, arguments: { token: entry.token }, _meta: { progressToken: id } };
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
@@ -168,7 +205,9 @@ export class LegacyClient extends Client {
     };
     // Whoever leaves a legacy call leaves its answer in the event log: the call itself goes on.
     await this.post(entry, url, id, { headers, body, onMessage }, leaves);
-    if (this.world.chance.once(200)) this.#sessions.delete(path);
+    if (!this.world.chance.once(100)) return;
+    this.#sessions.delete(path);
+    if (this.world.chance.once(2)) await this.#delete(url, session.id);
   }
 
   /** An answer that could not be handed over is sent again: nobody else can give it. */
@@ -180,40 +219,60 @@ export class LegacyClient extends Client {
     }
   }
 
+  /** A session that has ended must never live again. */
+  async #delete(url: string, id: string): Promise<void> {
+    const { ledger, forgets } = this.world;
+    const headers = { ...this.authorization, 'mcp-session-id': id };
+    const deletedAt = Date.now();
+    const { status } = await exchange(url, { method: 'DELETE', headers });
+    if (status !== 200 && status !== 204) return;
+    const body = JSON.stringify({ jsonrpc: '2.0', id: this.nextId(), method: 'ping' });
+    for (let n = 0; n < REVIVALS; n++) {
+      const { status: after } = await exchange(url, { headers, body });
+      if (after === 200 && !forgets(deletedAt)) ledger.revived(id);
+    }
+  }
+
   /** A session that cannot be had is an answer to the call that needed it. */
-  async #initialize(entry: Entry, path: string, url: string): Promise<string | undefined> {
+  async #initialize(entry: Entry, path: string, url: string): Promise<LegacySession | undefined> {
     const params = {
       protocolVersion: '2025-11-25',
       capabilities: { elicitation: {} },
       clientInfo: { name: 'campaign', version: '1' },
     };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
-    const { status, headers, text, error } = await exchange(url, { headers: this.authorization, body });
-    const session = headers['mcp-session-id'];
-    if (typeof session === 'string') {
+    const ended = await exchange(url, { headers: this.authorization, body });
+    const id = ended.headers['mcp-session-id'];
+    if (typeof id === 'string') {
+      const session = { id, openedAt: Date.now(), usedAt: Date.now() };
       this.#sessions.set(path, session);
       const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
-      await exchange(url, { headers: { ...this.authorization, 'mcp-session-id': session }, body: initialized });
+      await exchange(url, { headers: { ...this.authorization, 'mcp-session-id': id }, body: initialized });
       return session;
     }
-    const { ledger, isStarved } = this.world;
-    const reason = reasonIn(text);
-    if (reason !== undefined) ledger.error(entry, reason, text);
-    else if (status === 0 && isStarved()) ledger.refuse(entry);
-    else ledger.ended(entry, `no session: status ${status}, ${error ?? ''} ${text.slice(0, 200)}`);
+    const reason = reasonIn(ended.text);
+    if (reason !== undefined) this.world.ledger.error(entry, reason, ended.text);
+    else this.unanswered(entry, ended, 'no session: ');
     return undefined;
   }
 
   /** A client that is told that its session is gone begins a new one. */
-  protected override answered(url: string, { error }: Message): void {
-    if (error?.code === -32001) this.#sessions.delete(new URL(url).pathname);
+  protected override answered(entry: Entry, url: string, { error }: Message): void {
+    const path = new URL(url).pathname;
+    const session = this.#sessions.get(path);
+    if (error === undefined && session !== undefined) session.usedAt = Date.now();
+    if (error?.code !== -32001) return;
+    this.#sessions.delete(path);
+    if (session !== undefined && !this.world.mayBeGone(path, session))
+      this.world.ledger.find(
+        'lost',
+        entry,
+        `its session, opened ${Date.now() - session.openedAt} ms ago, used ${Date.now() - session.usedAt} ms ago: ${error.message}`,
+      );
   }
 
   async leave(): Promise<void> {
-    for (const [path, session] of this.#sessions) {
-      const headers = { ...this.authorization, 'mcp-session-id': session };
-      await exchange(`${this.world.origin}${path}`, { method: 'DELETE', headers });
-    }
+    for (const [path, { id }] of this.#sessions) await this.#delete(`${this.world.origin}${path}`, id);
     this.#sessions.clear();
   }
 }

@@ -1,4 +1,5 @@
 /** What goes wrong in the campaign. Each fault breaks something, waits, and mends it. */
+import type { ChildProcess } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -19,9 +20,10 @@ export interface Trouble {
   starved: boolean;
 }
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-const some = (chance: Chance, most: number) => 200 + chance.below(most);
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+export const some = (chance: Chance, most: number) => 200 + chance.below(most);
 const oneOf = ({ backends }: Stage, chance: Chance): HttpBackend => chance.pick(backends);
+const gatewayOf = ({ gateways }: Stage, chance: Chance): ChildProcess => chance.pick(gateways).process;
 
 export const faults: readonly Fault[] = [
   {
@@ -38,7 +40,7 @@ export const faults: readonly Fault[] = [
     name: 'a stdio process is killed',
     play: async (stage, chance) => {
       const children = stage.children();
-      if (children.length > 0) process.kill(chance.pick(children), 'SIGKILL');
+      if (children.length > 0) signalIfThere(chance.pick(children), 'SIGKILL');
       await pause(300);
     },
   },
@@ -57,7 +59,7 @@ export const faults: readonly Fault[] = [
       const children = stage.children();
       if (children.length === 0) return;
       const child = chance.pick(children);
-      process.kill(child, 'SIGSTOP');
+      signalIfThere(child, 'SIGSTOP');
       await pause(some(chance, 2000));
       signalIfThere(child, 'SIGCONT');
     },
@@ -147,7 +149,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'the disk of the audit trail is full',
-    needs: ({ disk }) => (disk === undefined ? 'mounting a small disk needs root' : undefined),
+    needs: ({ disk }) => (disk === undefined ? 'there is no small disk: mounting one needs root' : undefined),
     play: async ({ disk = '' }, chance) => {
       const filler = join(disk, 'filler');
       try {
@@ -161,6 +163,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'there are no descriptors left',
+    needs: ({ group }) => (group === undefined ? undefined : 'the balancer has connections that were not accepted'),
     play: async (stage, chance, trouble) => {
       const { port } = new URL(stage.origin);
       trouble.starved = true;
@@ -177,7 +180,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'the log is not read',
-    play: async ({ gateway }, chance) => {
+    play: async (stage, chance) => {
+      const gateway = gatewayOf(stage, chance);
       gateway.stderr?.pause();
       await pause(some(chance, 3000));
       gateway.stderr?.resume();
@@ -194,7 +198,8 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'the clock jumps',
-    play: async ({ gateway }, chance) => {
+    play: async (stage, chance) => {
+      const gateway = gatewayOf(stage, chance);
       gateway.kill('SIGUSR2');
       await pause(some(chance, 1500));
       gateway.kill('SIGUSR2');

@@ -28,6 +28,8 @@ export interface Ended {
   readonly text: string;
   /** Why it ended early. */
   readonly error?: string;
+  /** Of the last event that had one. */
+  readonly lastEventId?: string;
 }
 
 export function exchange(url: string, { method = 'POST', headers = {}, body, ...how }: Exchange): Promise<Ended> {
@@ -36,6 +38,7 @@ export function exchange(url: string, { method = 'POST', headers = {}, body, ...
     let answered: IncomingHttpHeaders = {};
     let text = '';
     let error: string | undefined;
+    let lastEventId: string | undefined;
     const both = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
     const sent = httpRequest(url, { method, agent: false, headers: { ...both, ...headers } });
     let reading: IncomingMessage | undefined;
@@ -55,7 +58,10 @@ export function exchange(url: string, { method = 'POST', headers = {}, body, ...
         if (!isStream) return;
         const events = (rest + chunk).split('\n\n');
         rest = events.pop() ?? '';
-        for (const event of events) tell(dataOf(event), how.onMessage);
+        for (const event of events) {
+          lastEventId = /^id: ?(.+)$/m.exec(event)?.[1] ?? lastEventId;
+          tell(dataOf(event), how.onMessage);
+        }
       });
       response.on('end', () => {
         if (!isStream) tell(text, how.onMessage);
@@ -67,7 +73,12 @@ export function exchange(url: string, { method = 'POST', headers = {}, body, ...
     sent.on('error', (reason) => {
       error = String(reason);
     });
-    const finish = () => resolve({ status, headers: answered, text, ...(error === undefined ? {} : { error }) });
+    const finish = () =>
+      resolve({
+        ...{ status, headers: answered, text },
+        ...(error === undefined ? {} : { error }),
+        ...(lastEventId === undefined ? {} : { lastEventId }),
+      });
     // A slow reader has the end of the answer later than the end of the connection.
     sent.on('close', () => {
       if (reading === undefined || reading.destroyed) finish();

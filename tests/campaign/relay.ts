@@ -1,4 +1,7 @@
-/** Stands between the gateway and a backend: passes bytes on, until it is told to break something. */
+/**
+ * Stands in front of a backend, a replica's door or Redis: passes bytes on, until it is told to break something, for
+ * all who connect or for one of them.
+ */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export type Mood = 'pass' | 'reset' | 'half-open' | 'refuse';
@@ -14,6 +17,8 @@ export class Relay {
   readonly #target: number;
   readonly #pairs = new Set<Pair>();
   mood: Mood = 'pass';
+  /** By the address that a connection comes from, where it is not that of all. */
+  readonly moods = new Map<string, Mood>();
   /** In the mood `reset`: after so many bytes of an answer. */
   resetAfter = 0;
 
@@ -30,9 +35,10 @@ export class Relay {
     return new Relay(server, (server.address() as AddressInfo).port, target);
   }
 
-  /** Ends what is open: every connection is cut in the middle of whatever it was doing. */
-  cutAll(): void {
+  /** Ends what is open, from everywhere or from one address: in the middle of whatever it was doing. */
+  cutAll(from?: string): void {
     for (const { client, server } of this.#pairs) {
+      if (from !== undefined && client.remoteAddress !== from) continue;
       client.resetAndDestroy();
       server.destroy();
     }
@@ -44,7 +50,10 @@ export class Relay {
   }
 
   #join(client: Socket): void {
-    if (this.mood === 'refuse') {
+    const { remoteAddress: from = '' } = client;
+    const mood = () => this.moods.get(from) ?? this.mood;
+    client.on('error', () => undefined);
+    if (mood() === 'refuse') {
       client.resetAndDestroy();
       return;
     }
@@ -59,12 +68,12 @@ export class Relay {
     };
     for (const socket of [client, server]) socket.on('error', end).on('close', end);
     client.on('data', (chunk) => {
-      if (this.mood !== 'half-open') server.write(chunk);
+      if (mood() !== 'half-open') server.write(chunk);
     });
     server.on('data', (chunk) => {
-      if (this.mood === 'half-open') return;
+      if (mood() === 'half-open') return;
       answered += chunk.length;
-      if (this.mood === 'reset' && answered >= this.resetAfter) {
+      if (mood() === 'reset' && answered >= this.resetAfter) {
         client.write(chunk.subarray(0, Math.max(0, chunk.length - (answered - this.resetAfter))), () =>
           client.resetAndDestroy(),
         );

@@ -59,16 +59,26 @@ describe('the capabilities and info of a merged endpoint', () => {
     { name: 'one that is declared in an odd way', input: [part('a', { tools: true })], expect: { tools: told } },
     {
       name: 'no tasks, and nothing else that the gateway does not carry',
-      input: [part('a', { tasks: { list: {} }, other: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } })],
+      input: [part('a', { tasks: { list: {} }, other: {} })],
       expect: {},
     },
     {
       name: 'extensions and experiments of all',
       input: [
-        part('a', { extensions: { 'x/y': { a: 1, deep: { b: 1 } } }, experimental: { e: {} } }),
-        part('b', { extensions: { 'x/y': { a: 2, deep: { c: 1 } }, 'io.modelcontextprotocol/tasks': {} } }),
+        part('a', { extensions: { 'x/y': { a: 1 } }, experimental: { e: {} } }),
+        part('b', { extensions: { 'z/y': {}, 'not/object': true } }),
       ],
-      expect: { experimental: { e: {} }, extensions: { 'x/y': { a: 1, deep: { b: 1, c: 1 } } } },
+      expect: { experimental: { e: {} }, extensions: { 'x/y': { a: 1 }, 'z/y': {} } },
+    },
+    {
+      name: 'settings of extensions that every backend holds',
+      input: [
+        part('a', {
+          extensions: { 'x/y': { same: { b: 1, a: 1 }, only: true, other: 1, flag: true, list: [1, 2, 3] } },
+        }),
+        part('b', { extensions: { 'x/y': { same: { a: 1, b: 1 }, other: 2, flag: false, list: [3, 2] } } }),
+      ],
+      expect: { extensions: { 'x/y': { same: { b: 1, a: 1 }, list: [2, 3] } } },
     },
     {
       name: 'a hostile member unchanged',

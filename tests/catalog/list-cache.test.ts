@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type KeptList, ListCache, type ListKey, type ReadResult } from '../../src/catalog/list-cache.ts';
 
-const key: ListKey = { backend: 'b', method: 'tools/list', owner: 'ada' };
+const key: ListKey = { backend: 'b', method: 'tools/list', owner: 'ada', extensions: '' };
 const grace: ListKey = { ...key, owner: 'grace' };
 
 function entry(name: string) {
@@ -68,6 +68,19 @@ it('a private list is served to its owner alone, a public one to everyone', asyn
   await put(grace, read('b', { scope: 'public' }));
   expect(nameIn(shelf.fresh(grace))).toBe('b');
   expect(nameIn(shelf.fresh({ ...key, owner: 'alan' }))).toBe('b');
+});
+
+it('lists that were read with different extensions are kept apart, and change together', async () => {
+  for (const scope of ['public', 'private'] as const) {
+    const { shelf, put } = setting();
+    const rich = { ...key, extensions: '{"x/y":{}}' };
+    await put(key, read('a', { scope }));
+    expect(shelf.fresh(rich)).toBeUndefined();
+    await put(rich, read('b', { scope }));
+    expect([nameIn(shelf.fresh(key)), nameIn(shelf.fresh(rich))]).toEqual(['a', 'b']);
+    shelf.changed(key.backend, [key.method], key.owner);
+    expect([shelf.fresh(key), shelf.fresh(rich)]).toEqual([undefined, undefined]);
+  }
 });
 
 it('a list that became private is no longer served to others', async () => {

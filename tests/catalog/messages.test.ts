@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { uriPlacesIn } from '../../src/catalog/extension-uris.ts';
 import { renamed, targetOf, withClientUris } from '../../src/catalog/requests.ts';
 import { Failure } from '../../src/errors/failure.ts';
 import { awkwardJson, awkwardText, holds, spell, spelling } from '../wire/property.ts';
 import { answer, received, row, text } from './listed.ts';
 
 const clientUri = (uri: string): string | undefined => (uri.startsWith('s:') ? `bascule:a/${uri}` : undefined);
+const uris = { backend: 'a', places: uriPlacesIn('tools/call'), rename: () => clientUri };
 const renamedResult = (result: string): string => {
-  const { bytes, result: span } = withClientUris(answer(result), () => clientUri);
+  const { bytes, result: span } = withClientUris(answer(result), uris);
   return text(bytes.subarray(span.start, span.end));
 };
 
@@ -65,7 +67,7 @@ describe('URIs in a result', () => {
   for (const { name, input } of untouched) {
     it(`leave the message unchanged: one ${name}`, () => {
       const message = answer(input);
-      expect(withClientUris(message, () => clientUri)).toBe(message);
+      expect(withClientUris(message, uris)).toBe(message);
     });
   }
 

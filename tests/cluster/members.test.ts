@@ -32,7 +32,9 @@ function store() {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { member, pass, state, warned };
+  /** A process of another version says it of itself. */
+  const say = (name: string, record: object) => records.put('member', name, JSON.stringify(record), undefined);
+  return { member, pass, state, warned, say };
 }
 
 describe('a replica', verifies('gateway:replicas:members'), () => {
@@ -44,6 +46,29 @@ describe('a replica', verifies('gateway:replicas:members'), () => {
     await a.refresh();
     expect([a.stateOf('b'), a.addressOf('b'), a.size]).toEqual(['alive', 'host-b:2', 2]);
     expect([b.stateOf('a'), b.stateOf('nobody')]).toEqual(['alive', 'gone']);
+  });
+
+  it('speaks to one of a later version that says more of itself', async () => {
+    const { member, say } = store();
+    const a = member('a');
+    await a.join('host-a:1');
+    await say('b', { format: 2, address: 'host-b:2', isLeaving: false, config: 'one', beat: 1, zone: 'north' });
+    await a.refresh();
+    expect([a.stateOf('b'), a.addressOf('b')]).toEqual(['alive', 'host-b:2']);
+  });
+
+  it.each([1, 3])('does not speak to one of format %d, does not believe it gone, and says so once', async (format) => {
+    const { member, say, warned, pass } = store();
+    const a = member('a');
+    await a.join('host-a:1');
+    for (let beat = 1; beat < 30; beat++) {
+      await say('b', { format, address: 'host-b:2', isLeaving: false, beat });
+      await pass(500);
+    }
+    expect([a.stateOf('b'), a.addressOf('b'), a.another()]).toEqual(['foreign', undefined, undefined]);
+    expect(warned).toEqual([expect.stringContaining('of a version that cannot be spoken to')]);
+    await pass(2 * LEASE_MS);
+    expect(a.stateOf('b')).toBe('gone');
   });
 
   it('believes one gone that has not been heard of for a lease, and still knows where it was', async () => {

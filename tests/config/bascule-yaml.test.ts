@@ -260,7 +260,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:3:1: unknown key \`listne\`
   3 | listne: { port: * }
     | ^^^^^^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, rehearsal, pins, metrics, console, store, replicas, log, traces, watch, seal, name
+  expected one of: listen, backends, endpoints, extensions, limits, identity, policy, rates, audit, rehearsal, pins, metrics, console, proxy, store, replicas, log, traces, watch, seal, name
   did you mean \`listen\`?`,
     },
     {
@@ -269,7 +269,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, limits, disabled, profile, traces
+  expected one of: protocol, command, args, env, cwd, user, share, maxProcesses, idleMs, state, url, headers, auth, transport, credentials, limits, disabled, profile, traces
   did you mean \`maxProcesses\`?`,
     },
     {

@@ -46,9 +46,9 @@ describe('console', () => {
     },
     { name: 'an unknown key', config: { console: { whom: {} } }, says: 'unknown key `whom`' },
     {
-      name: 'the reserved right',
+      name: '`approve` without `who`',
       config: { identity, console: { who: {}, approve: {} } },
-      says: 'unknown key `approve`',
+      says: '`who` is missing',
     },
   ];
   it.each(refused)('with $name is refused', verifies('gateway:console:config'), ({ config, says }) => {

@@ -97,7 +97,7 @@ command line: \`logLevel\` has a wrong value
 bascule.yaml:2:1: unknown key \`x\`
   2 | x: *
     | ^
-  expected one of: listen, backends, endpoints, limits, identity, policy, rates, audit, rehearsal, pins, metrics, console, store, replicas, log, traces, watch, seal, name`,
+  expected one of: listen, backends, endpoints, extensions, limits, identity, policy, rates, audit, rehearsal, pins, metrics, console, proxy, store, replicas, log, traces, watch, seal, name`,
     );
   });
 

@@ -23,6 +23,12 @@ export interface Started {
   stop(): Promise<void>;
 }
 
+/** A gateway, as one process or as several. */
+export interface Gatekeeper extends Started {
+  /** Of replicas: the part of the requests of sessions that reached a process which did not own the session. */
+  elsewhere?(): number;
+}
+
 export function startFixture(era: FixtureEra, logFile: string): Promise<Started> {
   return start([process.execPath, compiled(FIXTURE), '--era', era, '--port', '0'], logFile);
 }
@@ -35,7 +41,7 @@ export function startGateway(
   command: readonly string[],
   configFile: string,
   logFile: string,
-  backend: URL,
+  backend: URL | undefined,
 ): Promise<Started> {
   return start([...command, configFile, '--port', '0'], logFile, backend);
 }

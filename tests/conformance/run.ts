@@ -2,13 +2,15 @@
  * The official conformance kit against our fixtures, directly and through the gateway.
  *
  *   tsx tests/conformance/run.ts [--only <row or fixture>] [--spec <revision>] [--scenario <name>]
- *                                [--direct] [--gateway '<command>'] [--jobs <n>]
+ *                                [--direct] [--gateway '<command>'] [--jobs <n>] [--replicas <n>]
  *
  * Fails unless every scenario passes through the gateway, with no warning, skipped or missing check that the direct run
  * of the same fixture does not have. Where the two sides speak different eras, the direct run is that of a fixture
  * which speaks the kit's; what cannot be had there is excused by name, with the reason (rows.ts). What the kit and the
  * processes said is in results/<row>/<direct or through>/. A run through the gateway that leaves no scenario out is a
- * proof for the catalogue of requirements.
+ * proof for the catalogue of requirements. With `--replicas 3` the gateway is three processes behind a balancer that
+ * goes in turn: the same has to come of it, and most requests of sessions have to reach a process that does not own
+ * them.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -34,9 +36,14 @@ const { values: options } = parseArgs({
     scenario: { type: 'string' },
     direct: { type: 'boolean', default: false },
     gateway: { type: 'string', default: 'node bin/bascule.js serve' },
+    replicas: { type: 'string', default: '1' },
     jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
   },
 });
+
+const replicas = Number(options.replicas);
+/** With less, a sticky balancer could have done it. */
+const LEAST_ELSEWHERE = 0.5;
 
 interface Outcome {
   readonly row: Row;
@@ -60,6 +67,9 @@ function judge(row: Row, direct: Run, through: Run | undefined, expected: number
     const found = run.failure === undefined ? judgeAlone(run.result, least) : [{ message: run.failure }];
     deviations.push(...found.map((deviation) => ({ ...deviation, message: `${way}: ${deviation.message}` })));
   }
+  const { elsewhere } = through ?? {};
+  if (elsewhere !== undefined && elsewhere <= LEAST_ELSEWHERE && row.spec === '2025-11-25')
+    deviations.push({ message: `the balancer sent most requests of sessions to their owner: ${percent(elsewhere)}` });
   if (through && through.failure === undefined) deviations.push(...judgeAgainst(direct.result, through.result));
   return options.scenario === undefined && through ? withoutExcused(deviations, row.excuses) : deviations;
 }
@@ -99,6 +109,8 @@ function printRow({ row, direct, through, expected, deviations }: Outcome): void
     `${way} ${passedScenarios(result)}/${expected} in ${seconds.toFixed(1)} s`.padEnd(28);
   const verdict = deviations.length === 0 ? 'ok' : 'DEVIATES';
   const scores = [score(`${row.baseline} direct`, direct), ...(through ? [score('through', through)] : [])];
+  const { elsewhere = 0 } = through ?? {};
+  if (elsewhere > 0) scores.push(`${percent(elsewhere)} of the requests of sessions not at their owner`);
   console.log([row.id.padEnd(18), ...scores, verdict].join('  '));
   for (const { scenario, message } of deviations) console.log(`    ${scenario ? `${scenario}: ` : ''}${message}`);
   if (through)
@@ -121,12 +133,15 @@ function totals(outcomes: readonly Outcome[]): { passed: number; failed: number 
 
 /** What a row that is judged shows of the requirement for its revision. */
 function proofOf({ row, deviations }: Outcome): Proof {
+  const gateway = replicas > 1 ? `${replicas} replicas` : 'the gateway';
   return {
-    title: `the kit for ${row.spec}, with a ${row.fixture} server behind the gateway`,
+    title: `the kit for ${row.spec}, with a ${row.fixture} server behind ${gateway}`,
     passed: deviations.length === 0,
     verifies: [row.isBridge ? `gateway:conformance:bridge-${row.spec}` : `gateway:conformance:kit-${row.spec}`],
   };
 }
+
+const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
 async function main(): Promise<number> {
   const startTime = Date.now();
@@ -138,7 +153,9 @@ async function main(): Promise<number> {
   await rm(RESULTS, { recursive: true, force: true });
   await mkdir(RESULTS, { recursive: true });
   const { gateway, jobs, scenario } = options;
-  const runner = new Runner({ resultsDir: RESULTS, gateway: gateway.split(' '), scenario, jobs: Number(jobs) });
+  const runner = new Runner({
+    ...{ resultsDir: RESULTS, gateway: gateway.split(' '), scenario, jobs: Number(jobs), replicas },
+  });
   const outcomes = await Promise.all(rows.map((row) => runRow(runner, row)));
   const summary = outcomes.map(({ row, deviations }) => ({ ...row, deviations }));
   await writeFile(join(RESULTS, 'summary.json'), JSON.stringify(summary, null, 2));
@@ -146,7 +163,11 @@ async function main(): Promise<number> {
   printMatrices(outcomes);
   for (const outcome of outcomes) printRow(outcome);
   if (!options.direct && scenario === undefined) {
-    await writeProofs('conformance', { file: 'tests/conformance/run.ts', startTime, proofs: outcomes.map(proofOf) });
+    await writeProofs(replicas > 1 ? 'conformance-replicas' : 'conformance', {
+      file: 'tests/conformance/run.ts',
+      startTime,
+      proofs: outcomes.map(proofOf),
+    });
   }
   const { passed, failed } = totals(outcomes);
   console.log(`\n${passed} passed, ${failed} failed`);

@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { launchReplicas } from '../redis/launch.ts';
 import type { FixtureEra } from './fixture/http.ts';
 import type { KitResult } from './kit.ts';
 import { runKit } from './kit.ts';
-import type { Started } from './processes.ts';
+import type { Gatekeeper, Started } from './processes.ts';
 import { startFixture, startGateway } from './processes.ts';
 import type { SpecVersion } from './rows.ts';
 
@@ -13,6 +14,8 @@ const BACKEND = 'fixture';
 export interface RunSettings {
   readonly resultsDir: string;
   readonly gateway: readonly string[];
+  /** How many processes the gateway is. */
+  readonly replicas: number;
   /** One scenario instead of all of the revision. */
   readonly scenario: string | undefined;
   /** How many runs at once: each is three processes, and some scenarios count on an answer within a second. */
@@ -24,6 +27,8 @@ export interface Run {
   readonly seconds: number;
   /** Why there is no result. */
   readonly failure?: string;
+  /** Of replicas: the part of the requests of sessions that reached a process which did not own the session. */
+  readonly elsewhere?: number;
 }
 
 /**
@@ -63,13 +68,15 @@ export class Runner {
       const backend = await startFixture(fixture, join(outDir, 'fixture.log'));
       running.push(backend);
       let { url } = backend;
+      let gateway: Gatekeeper | undefined;
       if (way === 'through') {
-        const gateway = await this.#startGateway(backend.url, outDir);
+        gateway = await this.#startGateway(backend.url, outDir);
         running.push(gateway);
         url = new URL(`/servers/${BACKEND}/mcp`, gateway.url);
       }
       const result = await runKit({ url, spec, scenario, outDir });
-      return { result, seconds: seconds() };
+      const elsewhere = gateway?.elsewhere?.();
+      return { result, seconds: seconds(), ...(elsewhere === undefined ? {} : { elsewhere }) };
     } catch (error) {
       const failure = error instanceof Error ? error.message : String(error);
       return { result: new Map(), seconds: seconds(), failure };
@@ -78,10 +85,14 @@ export class Runner {
     }
   }
 
-  async #startGateway(backend: URL, outDir: string): Promise<Started> {
+  async #startGateway(backend: URL, outDir: string): Promise<Gatekeeper> {
+    const { gateway, replicas } = this.#settings;
+    const backends = amongOthers(backend.href);
+    if (replicas > 1)
+      return launchReplicas({ backends }, { command: gateway, count: replicas, folder: outDir, backend });
     const configFile = join(outDir, 'gateway.json');
-    await writeFile(configFile, JSON.stringify({ mcpServers: amongOthers(backend.href) }));
-    return startGateway(this.#settings.gateway, configFile, join(outDir, 'gateway.log'), backend);
+    await writeFile(configFile, JSON.stringify({ mcpServers: backends }));
+    return startGateway(gateway, configFile, join(outDir, 'gateway.log'), backend);
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -127,6 +127,7 @@ const noPlaces: Gateway['places'] = {
   untilOf: () => undefined,
   busyUntil: () => undefined,
   release: () => undefined,
+  askBeforeExpiry: () => undefined,
 };
 
 /** Answers pings with pongs and takes everything else, unless the test says otherwise. */

@@ -94,6 +94,17 @@ describe('a review', () => {
       says: undefined,
     },
     {
+      name: 'a question about what no rule allows',
+      rules: '- { id: a, effect: approval, by: caller, what: [call] }\n- { id: b, effect: allow, what: [get] }',
+      says: 'a can never ask: no rule allows call',
+    },
+    {
+      name: 'a question about what is denied',
+      rules:
+        '- { id: a, effect: approval, by: caller, what: [call] }\n- { id: b, effect: allow }\n- { id: d, effect: deny }',
+      says: 'a can never ask about anything: `d` denies everything',
+    },
+    {
       name: 'a denial of the same group and scope',
       rules:
         "- { id: a, effect: allow, who: { groups: [g], scopes: [s] } }\n- { id: d, effect: deny, who: { groups: ['g*'] } }",
@@ -223,6 +234,21 @@ describe('policy test', () => {
   - { ${asking}, tool: ax9999_b, expect: deny, rule: r9999 }
 `;
     expect(testPolicy(given, { name: 'cases.yaml', text: cases })).toBe(0);
+  });
+
+  test.each(['enforce', 'audit'])('knows what a person is asked about, in %s mode', (mode) => {
+    const rules =
+      '[{ id: all, effect: allow }, { id: ask, effect: approval, by: other, for: 10min, on: { tools: [x] } }]';
+    const policy = settingsOf(`policy: { mode: ${mode}, rules: ${rules} }\n`);
+    const said: string[] = [];
+    const given = { policy, places, say: (text: string) => void said.push(text) };
+    const cases =
+      'cases: [{ action: call, tool: x, expect: approval, rule: ask }, { action: call, tool: y, expect: allow }]\n';
+    expect(testPolicy(given, { name: 'cases.yaml', text: cases })).toBe(0);
+    expect(checkPolicy(given)).toBe(0);
+    expect(said).toContain(
+      'ask: everybody needs the approval of another person, which holds for 10 min, to call, get, read or rpc, tools x.',
+    );
   });
 
   test('rejects an invalid file, with the line', () => {

@@ -121,6 +121,18 @@ describe('a gateway with a store in Redis', verifies('gateway:store:redis-gatewa
     expect(messagesOf(await replay(client, events[0]?.id))).toEqual([result('later', text('later'))]);
   });
 
+  it('keeps a session from before a restart until Redis is back, and refuses it by name meanwhile', async () => {
+    const redis = await start();
+    const { legacyUrl, restart } = await gatewayAt(redis, echo);
+    const client = await connectLegacy(legacyUrl);
+    await redis.kill();
+    const { origin } = await restart();
+    const next = new LegacyClient(`${origin}/legacy`, client.session, client.revision, client.initialized);
+    expectRefused(await next.post(call(1)), 503, { ...storeUnavailable, id: 1 });
+    await redis.start();
+    await eventually('it is continued', async () => (await next.post(call(2))).status === 200);
+  });
+
   it('serves calls and ends sessions for good while Redis has no memory left', async () => {
     const redis = await start();
     const { gateway, legacyUrl, modernUrl, restart } = await gatewayAt(redis, echo);

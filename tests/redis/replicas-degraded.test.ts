@@ -9,6 +9,10 @@ import { startProxy } from './proxy.ts';
 import { KEY, LEASE_MS, REPLICAS, startReplicas } from './replicas.ts';
 import { eventually, startRedis } from './server.ts';
 
+const IDLE_MS = 3_000;
+/** How often a gateway looks for idle sessions. */
+const SWEEP_MS = 5_000;
+
 async function expectServed(client: LegacyClient, times = 2 * REPLICAS): Promise<void> {
   for (let n = 0; n < times; n++) {
     const answer = await client.post(call(n, { n }));
@@ -93,6 +97,24 @@ describe('replicas', verifies('gateway:replicas:degraded'), () => {
     await eventually('both say the same', async () => (await client.post(call(2, { n: 2 }))).status === 200);
     await expectServed(elsewhere);
     expect(balancer.log).toEqual([]);
+  });
+
+  it('that hang for longer than a session may be idle do not end it where it goes on', async () => {
+    const config = { ...(await started()), limits: { sessionIdleMs: IDLE_MS } };
+    const { all } = await startReplicas(config, { count: 2 });
+    const [hanging, other] = all;
+    const client = await connectLegacy(`${hanging?.origin}/mcp`);
+    const elsewhere = Object.assign(Object.create(Object.getPrototypeOf(client)), client, {
+      url: `${other?.origin}/mcp`,
+    });
+    hanging?.program.kill('SIGSTOP');
+    onTestFinished(() => hanging?.program.kill('SIGCONT'));
+    const isServed = async () => (await elsewhere.post(call(1, { n: 1 }))).status === 200;
+    await eventually('another replica has the session', isServed);
+    // Until the one that hangs is late with its look at idle sessions.
+    for (const until = Date.now() + SWEEP_MS; Date.now() < until; ) expect(await isServed()).toBe(true);
+    hanging?.program.kill('SIGCONT');
+    for (const until = Date.now() + IDLE_MS; Date.now() < until; ) expect(await isServed()).toBe(true);
   });
 
   it('of another key get no request of the others', async () => {

@@ -1,12 +1,14 @@
 /** What somebody can do who reaches the port between replicas, or has seen a forwarded request. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { get } from 'node:https';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { openDialer } from '../../src/cluster/door.ts';
-import { ENVELOPE_HEADER, Envelopes } from '../../src/cluster/envelope.ts';
+import { guardedDial } from '../../src/cluster/door.ts';
+import { FrameWriter, frames } from '../../src/cluster/lanes/frames.ts';
+import { Hellos } from '../../src/cluster/lanes/hello.ts';
 import { createSealFor } from '../../src/store/seal.ts';
-import { call, echo, expectRefused, request, result, sessionNotFound, text } from '../interaction/harness/behind.ts';
+import { echo, expectRefused, request, sessionNotFound } from '../interaction/harness/behind.ts';
 import { connectLegacy } from '../interaction/harness/eras.ts';
 import { legacyBackend } from '../interaction/harness/http-backend.ts';
 import { freePort } from '../interaction/harness/ports.ts';
@@ -21,32 +23,25 @@ async function guarded() {
   return { ...replicas, backend, port: ports[0] ?? 0 };
 }
 
-interface Told {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** A POST to the port between replicas, by one that has the key. */
-function knock(port: number, key: string, headers: Readonly<Record<string, string>>): Promise<Told> {
-  const { dialAt, agent } = openDialer(key);
-  return new Promise((resolve, reject) => {
-    const asking = dialAt(`127.0.0.1:${port}`)({ agent, method: 'POST', path: '/mcp', headers });
-    asking.on('error', reject);
-    asking.on('response', (answer) => {
-      let body = '';
-      answer.setEncoding('utf8').on('data', (chunk) => {
-        body += chunk;
-      });
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }));
+/** Says something on a connection to the port between replicas, with the key. Resolves when it is closed. */
+async function knock(port: number, key: string, speak: (writer: FrameWriter) => void): Promise<number> {
+  const socket = guardedDial(key)(`127.0.0.1:${port}`);
+  await once(socket, 'secureConnect');
+  let heard = 0;
+  socket
+    .on('error', () => undefined)
+    .on('data', ({ length }: Buffer) => {
+      heard += length;
     });
-    asking.end(JSON.stringify(request(1, 'ping')));
-  });
+  speak(new FrameWriter(socket));
+  await once(socket, 'close');
+  return heard;
 }
 
 describe('the port between replicas', verifies('gateway:replicas:guarded'), () => {
   it('speaks to nobody without the key', async () => {
     const { port } = await guarded();
-    await expect(knock(port, `${KEY}, nearly`, {})).rejects.toThrow();
+    await expect(knock(port, `${KEY}, nearly`, () => undefined)).rejects.toThrow();
     const plain = new Promise((resolve, reject) => {
       get({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve).on('error', reject);
     });
@@ -62,31 +57,19 @@ describe('the port between replicas', verifies('gateway:replicas:guarded'), () =
     expect(raw).not.toContain('HTTP/1.1');
   });
 
-  it('takes no request without an envelope, with a made-up one, with one of another key or process', async () => {
+  it('takes no request without a hello, with a made-up one, with one of another key or process', async () => {
     const { port } = await guarded();
     const ports = { timeOfDay: Date.now, newId: () => randomBytes(8).toString('hex') };
-    const facts = { from: 'a', to: 'b', method: 'POST', url: '/mcp', principal: 'anonymous', address: '' };
-    const written = (key: string) => new Envelopes({ ...ports, seal: createSealFor('forward', key) }).write(facts);
-    for (const headers of [
-      {},
-      { [ENVELOPE_HEADER]: 'x'.repeat(100) },
-      { [ENVELOPE_HEADER]: written(KEY) },
-      { [ENVELOPE_HEADER]: written(`${KEY}, nearly`) },
-    ]) {
-      const { status, body } = await knock(port, KEY, headers as Record<string, string>);
-      expect(status).toBe(403);
-      expect(JSON.parse(body).error.data.reason).toBe('not_forwarded');
+    const hello = (key: string) => new Hellos({ ...ports, seal: createSealFor('forward', key) }).write('a', 'b');
+    const head = { method: 'POST', url: '/mcp', headers: [], size: 0, principal: 'anonymous', address: '' };
+    for (const said of [undefined, 'x'.repeat(100), hello(KEY), hello(`${KEY}, nearly`)]) {
+      const heard = await knock(port, KEY, (writer) => {
+        if (said !== undefined) writer.write(frames.hello, 0, said);
+        writer.write(frames.request, 1, JSON.stringify(head));
+      });
+      expect(heard).toBe(0);
     }
   });
-});
-
-it('clients cannot make themselves forwarded requests', verifies('gateway:replicas:guarded'), async () => {
-  const { url } = await guarded();
-  const client = await connectLegacy(url);
-  for (let n = 0; n < 4; n++)
-    expect((await client.post(call(n, { n }), { [ENVELOPE_HEADER]: 'made up' })).json()).toEqual(
-      result(n, text(JSON.stringify({ n }))),
-    );
 });
 
 it('an ended session is ended at every replica', verifies('gateway:replicas:guarded'), async () => {

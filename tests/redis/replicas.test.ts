@@ -1,23 +1,18 @@
 /** Three replicas behind a balancer: any of them serves any request. */
 import { describe, expect, it } from 'vitest';
 import {
-  call,
-  cancelled,
-  echo,
-  expectRefused,
-  Held,
-  request,
-  result,
-  sessionNotFound,
-  text,
-} from '../interaction/harness/behind.ts';
-import { type Json, send, until } from '../interaction/harness/client.ts';
+  expectAnsweredAnywhere,
+  expectCancelledAnywhere,
+  expectHeardAnywhere,
+  expectRetriedAnywhere,
+} from '../interaction/harness/anywhere.ts';
+import { call, echo, Held, result, text } from '../interaction/harness/behind.ts';
+import { send } from '../interaction/harness/client.ts';
 import { connectLegacy, modern } from '../interaction/harness/eras.ts';
 import { legacyBackend, modernBackend } from '../interaction/harness/http-backend.ts';
 import { freePort } from '../interaction/harness/ports.ts';
 import type { Served } from '../interaction/harness/program.ts';
 import { AskingBackend } from '../interaction/harness/server-requests.ts';
-import { SseClient } from '../interaction/harness/sse-client.ts';
 import { legacyProcess } from '../interaction/harness/stdio-backend.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { REPLICAS, startReplicas } from './replicas.ts';
@@ -42,64 +37,26 @@ describe('a legacy session is served by all replicas', verifies('gateway:replica
     const held = new Held();
     const backend = await legacyBackend({ 'tools/call': held.take });
     const { url } = await startReplicas({ backends: { b: { url: backend.url } } });
-    const client = await connectLegacy(url);
-    const stream = await client.listen();
-    expect(stream.status).toBe(200);
-    const pending = client.stream(call('c'));
-    await held.nth(1);
-    for (let n = 0; n < REPLICAS; n++) expect((await client.post(cancelled('c', 'enough'))).status).toBe(202);
-    await until(
-      () => backend.received.some(({ message }) => message?.method === 'notifications/cancelled'),
-      'the backend hears of it',
-    );
-    (await pending).close();
-    stream.close();
-    expect((await client.end()).status).toBe(204);
-    for (let n = 0; n < REPLICAS; n++)
-      expectRefused(await client.post(request(n, 'ping')), 404, { ...sessionNotFound, id: n });
+    await expectCancelledAnywhere(url, backend, held);
   });
 
   it.each(['http', 'stdio'] as const)('with server requests of a %s backend', async (transport) => {
     const backend = await AskingBackend.start(transport);
     const { url } = await startReplicas({ backends: { b: backend.config } });
-    const client = await connectLegacy(url, { capabilities: { elicitation: {} } });
-    for (let n = 0; n < REPLICAS; n++) {
-      const answer = await client.stream(request(n, 'tools/call', { name: 'greet', arguments: {} }));
-      const asked = await answer.message(({ method }) => method === 'elicitation/create');
-      const accepted = await client.post(result(asked.id, { action: 'accept', content: { name: 'Ada' } }));
-      expect(accepted.status).toBe(202);
-      const over = await answer.message(({ id, method }) => id === n && method === undefined);
-      expect(over.result).toBeDefined();
-      answer.close();
-    }
+    await expectAnsweredAnywhere(url);
   });
 });
 
 it('a modern client retries a pending call at any replica', verifies('gateway:replicas:pending'), async () => {
   const backend = await AskingBackend.start('http');
   const { url } = await startReplicas({ backends: { b: backend.config } });
-  const capabilities = { elicitation: { form: {} } };
-  for (let n = 0; n < 2 * REPLICAS; n++) {
-    const params = { name: 'greet', arguments: { n } };
-    const first = await send(url, modern({ method: 'tools/call', params, capabilities }));
-    const { requestState, inputRequests } = first.json().result as Json;
-    const [key = ''] = Object.keys(inputRequests);
-    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
-    const second = await send(
-      url,
-      modern({ id: 2, method: 'tools/call', params: { ...params, requestState, inputResponses }, capabilities }),
-    );
-    expect(second.json().result?.resultType, second.body).toBe('complete');
-  }
+  await expectRetriedAnywhere(url);
 });
 
 it('a client of HTTP+SSE sends its messages to any replica', verifies('gateway:replicas:sessions'), async () => {
   const backend = await legacyBackend(echo);
   const { origin } = await startReplicas({ backends: { b: { url: backend.url } } });
-  const client = await SseClient.connect(`${origin}/sse`);
-  for (let n = 1; n <= 2 * REPLICAS; n++)
-    expect((await client.ask(call(n, { n }))).result).toEqual(text(JSON.stringify({ n })));
-  client.close();
+  await expectHeardAnywhere(`${origin}/sse`);
 });
 
 describe('a replica that is killed', verifies('gateway:replicas:killed'), () => {

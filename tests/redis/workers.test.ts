@@ -1,17 +1,11 @@
 /** Workers with a store in Redis: what one of them has stored is there for all, and for the next run. */
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { expectRetriedAnywhere } from '../interaction/harness/anywhere.ts';
 import { call, Held, log, messagesOf, replay, result, text } from '../interaction/harness/behind.ts';
 import { connectLegacy, type LegacyClient } from '../interaction/harness/eras.ts';
 import { legacyBackend } from '../interaction/harness/http-backend.ts';
 import { AskingBackend } from '../interaction/harness/server-requests.ts';
-import {
-  allReady,
-  expectRetriedAnywhere,
-  replaced,
-  started,
-  WORKERS,
-  workersOf,
-} from '../interaction/workers/started.ts';
+import { allReady, replaced, started, WORKERS, workersOf } from '../interaction/workers/started.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { startRedis } from './server.ts';
 
@@ -59,6 +53,6 @@ describe('workers with a store in Redis', verifies('gateway:workers:redis'), () 
     const backend = await AskingBackend.start('http');
     const served = await started({ backends: { b: backend.config }, ...(await settings()) });
     await allReady(served);
-    await expectRetriedAnywhere(served);
+    await expectRetriedAnywhere(served.url());
   });
 });

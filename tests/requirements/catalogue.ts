@@ -8,6 +8,7 @@ import { auth } from './rows/auth.ts';
 import { features } from './rows/features.ts';
 import { flows } from './rows/flows.ts';
 import { gatewayAccess } from './rows/gateway-access.ts';
+import { gatewayApproval } from './rows/gateway-approval.ts';
 import { gatewayAuthServer } from './rows/gateway-authserver.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
@@ -18,6 +19,7 @@ import { gatewayConsole } from './rows/gateway-console.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCounts } from './rows/gateway-counts.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
+import { gatewayExtensions } from './rows/gateway-extensions.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayInspect } from './rows/gateway-inspect.ts';
 import { gatewayJsonRpc } from './rows/gateway-json-rpc.ts';
@@ -25,6 +27,7 @@ import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLog } from './rows/gateway-log.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
 import { gatewayObserve } from './rows/gateway-observe.ts';
+import { gatewayProxy } from './rows/gateway-proxy.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayReplicas } from './rows/gateway-replicas.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
@@ -69,15 +72,18 @@ export const groups = {
   gatewayBackend,
   gatewayBridge,
   gatewayCatalog,
+  gatewayExtensions,
   gatewayCore,
   gatewayRun,
   gatewayAccess,
+  gatewayApproval,
   gatewayConsent,
   gatewayConsole,
   gatewayAuthServer,
   gatewayStore,
   gatewayJsonRpc,
   gatewayCredentials,
+  gatewayProxy,
   gatewayReload,
   gatewayInspect,
 };

@@ -15,7 +15,7 @@ export const noPinnedEra =
   'The gateway has no mode that fixes the era of a backend. It finds the era by probing, and remembers it.';
 
 export const noExtensions =
-  'The gateway advertises an extension only where it carries it from end to end, and it carries none so far.';
+  'No extension that the gateway carries has a result type or notifications of its own, and it advertises no others.';
 
 export const tasksStripped =
   'Tasks are stripped from the capabilities on both sides, so there is no task that a message could belong to.';

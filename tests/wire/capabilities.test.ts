@@ -50,7 +50,7 @@ describe('the capabilities for a backend', () => {
   ];
   test.each(cases)('$name', ({ raw, expect: expected }) => {
     const before = structuredClone(raw);
-    expect(forUpstream(raw)).toEqual(expected);
+    expect(forUpstream(raw, '2026-07-28')).toEqual(expected);
     expect(raw).toEqual(before);
   });
 });

@@ -45,6 +45,7 @@ interface RestartSettings {
     | 'authServer'
     | 'traces'
     | 'console'
+    | 'proxy'
     | 'instance';
   /** Absent: all of the section. */
   readonly keys?: readonly string[];
@@ -66,6 +67,7 @@ export const restartSettings: readonly RestartSettings[] = [
   { section: 'traces', name: 'traces', why: 'the exporter is made at start' },
   { section: 'authServer', name: 'identity.authServer', why: 'its issuer and its keys are made at start' },
   { section: 'console', name: 'console', why: 'it listens and records from the start on; who may use it is reloaded' },
+  { section: 'proxy', name: 'proxy', why: 'the port is bound at start; which backends it serves is reloaded' },
 ];
 
 function needingRestart(before: Config, next: Config): readonly string[] {

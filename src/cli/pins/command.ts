@@ -1,17 +1,12 @@
 /** `bascule pins diff`, `verify` and `approve`: compares what backends offer with the pin file. Loaded when it runs. */
 import { printable } from '../../config/problems.ts';
-import {
-  approved,
-  changedLines,
-  differencesOf,
-  fingerprint,
-  type OfferedThing,
-  type PinDifference,
-} from '../../pins/difference.ts';
+import { changedLines } from '../../pins/changed-lines.ts';
+import { approved, differencesOf, fingerprint, type OfferedThing, type PinDifference } from '../../pins/difference.ts';
 import { PinFileError, readPinFile, writePinFile } from '../../pins/file.ts';
 import { type Pin, type PinDigest, type PinnedThing, pinOf, shownThing } from '../../pins/pin.ts';
 import type { PinSettings } from '../../pins/ports.ts';
-import { prettyText, readPinValue, Unpinnable } from '../../pins/value.ts';
+import { readPinValue } from '../../pins/read-value.ts';
+import { prettyText, Unpinnable } from '../../pins/value.ts';
 
 export interface Offer extends PinnedThing {
   readonly bytes: Uint8Array;
@@ -149,12 +144,12 @@ export function approve(command: PinsCommand, { names, expected, keepsOld }: App
   for (const one of meant) say(printable(`${shownThing(one)}: ${one.classes.join(', ')}`));
   const exit = unread.length > 0 ? 2 : meant.some(({ classes }) => classes.includes('unpinnable')) ? 1 : 0;
   try {
-    const text = writePinFile(approved(compared.pins, meant, keepsOld));
+    const text = writePinFile(approved(compared.pins, meant, keepsOld), command.digest);
     say(`${meant.length} approved`);
     return { exit, text };
   } catch (error) {
     if (!(error instanceof PinFileError)) throw error;
-    remark(error.message);
+    remark(`nothing was approved: ${error.message}`);
     return { exit: 1 };
   }
 }

@@ -1,4 +1,4 @@
-/** Writes the pin file in one step, if nobody else has changed it meanwhile. */
+/** Writes the pin file in one step, unless it was changed meanwhile. */
 import { replaceFile } from '../../app/key-files.ts';
 import { ListFileError } from '../../identity/list-file.ts';
 import type { PinSettings } from '../../pins/ports.ts';

@@ -7,6 +7,32 @@ export interface Me {
   readonly canTry: boolean;
   readonly endpoints: readonly string[];
   readonly people: readonly { readonly id: string; readonly who: string }[];
+  /** Whether the policy asks people for approvals. */
+  readonly isAsking: boolean;
+}
+
+export interface ApprovalFacts {
+  readonly id: string;
+  readonly by: 'caller' | 'other';
+  readonly caller: string;
+  readonly client?: string;
+  readonly endpoint: string;
+  readonly backend: string;
+  readonly method: string;
+  readonly name?: string;
+  readonly rules: readonly string[];
+  readonly preview: { readonly text: string; readonly isComplete: boolean; readonly hash: string };
+  readonly askedAt: number;
+  readonly until: number;
+  readonly forMs?: number;
+  readonly isOwn: boolean;
+  /** Why it cannot be approved from here. */
+  readonly whyNot?: string;
+}
+
+export interface ApprovalsAnswer {
+  readonly now: number;
+  readonly approvals: readonly ApprovalFacts[];
 }
 
 export interface ShownTraffic {

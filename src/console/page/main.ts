@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useFacts } from './api.ts';
+import { ApprovalsPage } from './approvals.ts';
 import { CallsPage } from './calls.ts';
 import type { Me } from './facts.ts';
 import { OverviewPage } from './overview.ts';
@@ -18,6 +19,12 @@ const pages = [
   { name: 'people', title: 'People' },
   { name: 'policy', title: 'Policy' },
 ] as const;
+const approvalsPage = { name: 'approvals', title: 'Approvals' } as const;
+
+/** Who may not look at the others still has the questions that they may answer. */
+function pagesFor({ rights, isAsking }: Me) {
+  return [...(rights.includes('view') ? pages : []), ...(isAsking ? [approvalsPage] : [])];
+}
 
 interface Place {
   readonly page: string;
@@ -38,14 +45,15 @@ function App() {
   }, []);
   // People who come later are to choose from as well.
   const { value: me, error } = useFacts<Me>('/me', {}, 15_000);
-  const title = pages.find(({ name }) => name === place.page)?.title ?? 'Overview';
+  const shown = me === undefined ? [] : pagesFor(me);
+  const { name: page, title } = shown.find(({ name }) => name === place.page) ?? shown[0] ?? pages[0];
   useEffect(() => {
     document.title = `${title} · Bascule console`;
   }, [title]);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">
       <span class="brand">Bascule</span>
-      <nav aria-label="Pages">${pages.map(
+      <nav aria-label="Pages">${shown.map(
         ({ name, title: text }) =>
           html`<a href="#/${name}" aria-current=${title === text ? 'page' : undefined}>${text}</a>`,
       )}</nav>
@@ -54,7 +62,7 @@ function App() {
     <main id="main" tabindex="-1">
       <h1 class="unseen">${title}</h1>
       <${Trouble} error=${error} />
-      ${me && html`<${Page} place=${place} me=${me} />`}
+      ${me && html`<${Page} place=${{ page, id: place.id }} me=${me} />`}
     </main>`;
 }
 
@@ -67,6 +75,8 @@ function Page({ place: { page, id }, me }: { readonly place: Place; readonly me:
   switch (page) {
     case 'calls':
       return html`<${CallsPage} selected=${id === undefined ? undefined : Number(id)} open=${() => window.location.assign('#/calls')} />`;
+    case 'approvals':
+      return html`<${ApprovalsPage} selected=${id} />`;
     case 'tools':
       return html`<${ToolsPage} me=${me} />`;
     case 'people':

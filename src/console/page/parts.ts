@@ -21,6 +21,7 @@ const tones: Readonly<Record<string, string>> = {
   refused: 'warn',
   withheld: 'warn',
   pending: 'warn',
+  approval: 'warn',
 };
 
 export function Badge({ state }: { readonly state: string }): VNode {

@@ -44,7 +44,7 @@ export type IsDecimal = (attribute: string) => boolean;
  * have the same text.
  */
 export function cedarPrincipal(
-  { kind, subject, keyName, claims }: Principal,
+  { kind, subject, keyName, groups, claims }: Principal,
   settings: CedarSettings,
   isDecimal: IsDecimal,
 ): CedarPrincipal | undefined {
@@ -54,7 +54,9 @@ export function cedarPrincipal(
       ? { type: 'Client', id: subject ?? '' }
       : { type: kind === 'key' ? 'Key' : 'Local', id: keyName ?? kind };
   const attrs = { ...claimAttributes(claims, settings, isDecimal) };
-  const parents = groupsOf(claims, settings).map((id) => ({ type: settings.groupType, id }));
+  // Those of our own files, or else of the token, as in rules.
+  const named = groups === undefined ? groupsIn(claims, settings) : wordsIn(groups);
+  const parents = named.map((id) => ({ type: settings.groupType, id }));
   return { entity: { uid, attrs, parents }, claims: attrs };
 }
 
@@ -73,7 +75,7 @@ function wordsOf(value: unknown): readonly string[] {
 }
 
 /** Lists of texts only. A dot in the name of a claim is part of it, or else leads to a member. */
-function groupsOf(claims: Claims, { groupClaim, roleClaim }: CedarSettings): readonly string[] {
+function groupsIn(claims: Claims, { groupClaim, roleClaim }: CedarSettings): readonly string[] {
   const listAt = (name: string) => {
     const value = Object.hasOwn(claims, name) ? claims[name] : name.split('.').reduce(memberOf, claims);
     return Array.isArray(value) ? wordsIn(value) : undefined;

@@ -19,14 +19,14 @@ import {
   targetOf,
 } from './entities.ts';
 import type { CedarModule } from './module.ts';
-import { conditionsOf } from './policies.ts';
+import { conditionsOf, forbidsAmong } from './policies.ts';
 import { PreparedPolicies } from './prepared.ts';
 import type { CedarSettings } from './settings.ts';
 import { isWellFormed } from './values.ts';
 
-/** Entries of lists whose decision is kept for a principal: more than any list that a person or a model reads. */
-const KEPT_DECISIONS = 2_048;
-/** A call with more arguments, or longer names, is judged by nobody: each becomes two attributes. */
+/** For a principal: of 2,048 entries of lists, more than a person or a model reads, each under two names. */
+const KEPT_DECISIONS = 4_096;
+/** A call with more arguments, or longer names, is denied without a decision: each becomes two attributes. */
 const MOST_ARGUMENTS = 256;
 const NAME_CHARACTERS = 256;
 
@@ -38,6 +38,14 @@ interface KnownPrincipal {
   readonly decisions: BoundedMap<SecondVerdict>;
 }
 
+/** One name of the target, and the policies to judge it by. */
+interface NamedEvaluation {
+  readonly evaluation: Evaluation;
+  readonly policies: PreparedPolicies;
+  readonly name: string;
+  readonly principal: CedarPrincipal;
+}
+
 /** Cedar cannot judge it. */
 const denied: SecondVerdict = { allowed: false, rules: ['cedar'] };
 /** No policy applies. */
@@ -47,6 +55,8 @@ export class CedarJudge implements SecondJudge {
   readonly readsAnnotations: boolean;
   readonly #settings: CedarSettings;
   readonly #policies: PreparedPolicies;
+  /** Undefined where there are none. */
+  readonly #forbids: PreparedPolicies | undefined;
   readonly #store: EntityStore;
   readonly #isDecimal: (attribute: string) => boolean;
   readonly #principals = new WeakMap<Principal, KnownPrincipal>();
@@ -55,6 +65,8 @@ export class CedarJudge implements SecondJudge {
     const attributes = attributesIn(conditionsOf(settings.policies, cedar));
     this.#settings = settings;
     this.#policies = new PreparedPolicies(settings.policies, cedar);
+    const forbids = forbidsAmong(settings.policies, cedar);
+    this.#forbids = forbids.length === 0 ? undefined : new PreparedPolicies(forbids, cedar);
     this.#store = new EntityStore(settings.entities);
     this.#isDecimal = (name) => isDecimalIn(attributes, name);
     this.readsAnnotations = settings.policies.some(({ text }) => text.includes('Hint'));
@@ -73,40 +85,38 @@ export class CedarJudge implements SecondJudge {
     }
   }
 
-  /** Permits are for the name that the endpoint lists; a forbid also counts for the backend's own name. */
+  /**
+   * A permit is needed for the name that the endpoint lists, and for every reading of it: a backend may decode a URI,
+   * and resolve its dots. A forbid counts for all names of the target.
+   */
   #judgeNames(evaluation: Evaluation, known: KnownPrincipal, principal: CedarPrincipal): SecondVerdict {
-    const { name, also, own } = evaluation;
-    if (name === undefined) return denied;
-    const verdict = this.#judgeName(evaluation, name, known, principal);
-    if (!verdict.allowed) return verdict;
-    if (also !== undefined && also !== name) {
-      const other = this.#judgeName(evaluation, also, known, principal);
-      if (!other.allowed) return other;
-    }
-    const ofOwn = own === undefined || own === name ? verdict : this.#judgeName(evaluation, own, known, principal);
-    return ofOwn.allowed || ofOwn === unpermitted ? verdict : ofOwn;
+    if (evaluation.name === undefined) return denied;
+    const listed = evaluation.spelled('allow');
+    if (listed.isAmbiguous) return denied;
+    const judgeBy = (policies: PreparedPolicies) => (name: string) =>
+      this.#judgeName({ evaluation, policies, name, principal }, known);
+    const verdicts = listed.names.map(judgeBy(this.#policies));
+    const refusing = verdicts.find(({ allowed }) => !allowed);
+    if (refusing !== undefined || this.#forbids === undefined) return refusing ?? verdicts[0] ?? denied;
+    const others = evaluation.spelled('deny').names.filter((name) => !listed.names.includes(name));
+    const forbidding = others.map(judgeBy(this.#forbids)).find((verdict) => verdict !== unpermitted);
+    return forbidding ?? verdicts[0] ?? denied;
   }
 
   /** While a list is shown, there are no arguments: the decision depends on little, and is kept. */
-  #judgeName(
-    evaluation: Evaluation,
-    name: string,
-    { decisions }: KnownPrincipal,
-    principal: CedarPrincipal,
-  ): SecondVerdict {
+  #judgeName(named: NamedEvaluation, { decisions }: KnownPrincipal): SecondVerdict {
+    const { evaluation, policies, name } = named;
     if (!isWellFormed(name)) return denied;
     const hints = this.readsAnnotations ? hintAttributes(evaluation.trustedAnnotations) : {};
-    if (evaluation.complete) return this.#evaluate(evaluation, name, principal, hints);
-    const key = JSON.stringify([evaluation.kind, evaluation.backend, name, hints]);
-    const kept = decisions.get(key) ?? this.#evaluate(evaluation, name, principal, hints);
+    if (evaluation.complete) return this.#evaluate(named, hints);
+    const key = JSON.stringify([policies === this.#forbids, evaluation.kind, evaluation.backend, name, hints]);
+    const kept = decisions.get(key) ?? this.#evaluate(named, hints);
     decisions.set(key, kept);
     return kept;
   }
 
   #evaluate(
-    evaluation: Evaluation,
-    name: string,
-    { entity, claims }: CedarPrincipal,
+    { evaluation, policies, name, principal: { entity, claims } }: NamedEvaluation,
     hints: Readonly<Record<string, unknown>>,
   ): SecondVerdict {
     const { kind, backend, complete } = evaluation;
@@ -117,7 +127,7 @@ export class CedarJudge implements SecondJudge {
     if (args === undefined) return denied;
     const resource = resourceEntity(target, name, backend, { ...hints, ...args });
     return verdictOf(
-      this.#policies.decide({
+      policies.decide({
         principal: entity.uid,
         action: { type: 'Action', id: target.action },
         resource: resource.uid,

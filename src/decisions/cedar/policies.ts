@@ -29,6 +29,11 @@ export function conditionsOf(policies: readonly CedarPolicy[], cedar: CedarModul
   return policies.flatMap(({ text }) => jsonOf(text, cedar)?.conditions.map(({ body }) => body) ?? []);
 }
 
+/** Those that deny. */
+export function forbidsAmong(policies: readonly CedarPolicy[], cedar: CedarModule): readonly CedarPolicy[] {
+  return policies.filter(({ text }) => jsonOf(text, cedar)?.effect === 'forbid');
+}
+
 function jsonOf(text: string, cedar: CedarModule): PolicyJson | undefined {
   const read = cedar.policyToJson(text);
   return read.type === 'failure' ? undefined : read.json;

@@ -7,8 +7,8 @@ import type { AuthorizationAnswer, EntityUid, StatefulAuthorizationCall } from '
 import type { CedarModule } from './module.ts';
 import type { CedarEntity, CedarPolicy } from './settings.ts';
 
-/** A reload in every second, with requests that take a few seconds, has not more at once. */
-const IDS = 4;
+/** Each config has two. A reload in every second, with requests that take a few seconds, has not more at once. */
+const IDS = 8;
 const holders = new Array<PreparedPolicies | undefined>(IDS).fill(undefined);
 let made = 0;
 

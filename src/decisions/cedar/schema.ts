@@ -54,6 +54,7 @@ export function schemaFor(settings: CedarSettings, cedar: CedarModule): SchemaJs
   const read = attributesIn(conditionsOf(policies, cedar));
   const named = (type: string) => policies.some((policy) => policy.text.includes(`${type}::`));
   const principals = ['Client', ...['Key', 'Local'].filter(named)];
+  const always = principals.length === 1 ? claimsOfAllTokens : [];
   const configured = [...new Set(entities.map(({ uid }) => uid.type))];
   const parents = [...new Set(['MCP', groupType, ...configured])];
   const entityTypes: Record<string, EntityType<string>> = Object.fromEntries(
@@ -65,14 +66,14 @@ export function schemaFor(settings: CedarSettings, cedar: CedarModule): SchemaJs
   for (const type of principals)
     entityTypes[type] = {
       memberOfTypes: parents,
-      shape: shapeOf({ ...ofEntities(entities, type), ...dynamic(read, 'principal') }),
+      shape: shapeOf({ ...ofEntities(entities, type), ...dynamic(read, 'principal', always) }),
     };
   for (const type of kinds)
     entityTypes[type] = {
       memberOfTypes: parents,
-      shape: shapeOf({ ...ofEntities(entities, type), ...dynamic(read, 'resource'), ...fixed(type) }),
+      shape: shapeOf({ ...ofEntities(entities, type), ...dynamic(read, 'resource', always), ...fixed(type) }),
     };
-  const context = shapeOf(dynamic(read, 'context'));
+  const context = shapeOf(dynamic(read, 'context', always));
   const on = (resourceTypes: string[]) => ({ appliesTo: { principalTypes: principals, resourceTypes, context } });
   return {
     '': {
@@ -85,15 +86,20 @@ export function schemaFor(settings: CedarSettings, cedar: CedarModule): SchemaJs
   };
 }
 
-/** Only these names are made of what clients and issuers send. Any other name is one of ours, or a mistake. */
-function dynamic(attributes: Attributes, variable: Variable): Shape {
+/** Keys and the local user have no claims at all. */
+const claimsOfAllTokens: readonly string[] = ['claim_sub', 'claim_iss'];
+
+/**
+ * Only these names are made of what clients and issuers send. Any other name is one of ours, or a mistake. `always`: the
+ * attributes that are never absent. A policy that reads any other without `has` fails, and so denies.
+ */
+function dynamic(attributes: Attributes, variable: Variable, always: readonly string[]): Shape {
   const prefixes =
     variable === 'principal'
       ? ['claim_', 'claimset_']
       : ['arg_', ...(variable === 'context' ? ['claim_', 'claimset_'] : [])];
-  return Object.fromEntries(
-    [...(attributes.get(variable) ?? [])].filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix))),
-  );
+  const sent = [...(attributes.get(variable) ?? [])].filter(([name]) => prefixes.some((one) => name.startsWith(one)));
+  return Object.fromEntries(sent.map(([name, type]) => [name, { ...type, required: always.includes(name) }]));
 }
 
 function fixed(type: (typeof kinds)[number]): Shape {

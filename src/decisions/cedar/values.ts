@@ -5,6 +5,8 @@ import { isObject } from '../../wire/values.ts';
 const DEPTH = 10;
 /** Cedar's decimal: a 64-bit integer of ten-thousandths. */
 const DECIMAL_MOST = 922_337_203_685_477;
+/** A number is at least this exact: below a ten-thousandth, its sixteen digits end long before. */
+const EXACT_DIGITS = 40;
 /** Members with these names are not data to Cedar: they would make an entity or call a function. */
 const ESCAPES: ReadonlySet<string> = new Set(['__entity', '__extn', '__expr']);
 
@@ -38,8 +40,8 @@ export function record(
 function cedarNumber(value: number, isDecimal: boolean): unknown {
   if (Number.isSafeInteger(value) && !isDecimal) return value;
   if (!Number.isFinite(value) || Math.abs(value) > DECIMAL_MOST) return undefined;
-  // Digits after the fourth are cut, not rounded.
-  const [whole = '0', digits = ''] = value.toFixed(8).split('.');
+  // Digits after the fourth are cut, not rounded: with so many digits, `toFixed` has none to round that counts.
+  const [whole = '0', digits = ''] = value.toFixed(EXACT_DIGITS).split('.');
   return { __extn: { fn: 'decimal', arg: `${whole}.${digits.slice(0, 4)}` } };
 }
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { MessageEnding, MessageObserver } from '../../exchange/observer.ts';
 import type { MessageTracer } from '../../exchange/trace.ts';
 import type { RequestContext } from '../../pipeline/context.ts';
+import { decidedRuling } from '../../policy/authorization-request.ts';
 import { Denied } from '../../policy/refusals.ts';
 import { inOnePiece } from '../../wire/compose.ts';
 import { skimMessage } from '../../wire/skim.ts';
@@ -92,7 +93,7 @@ function trustOf({ endpoint, principal, connection }: RequestContext): TraceTrus
 function factsOf(context: RequestContext, trace: MessageTrace, { outcome, failure }: MessageEnding): SpanAttributes {
   const { endpoint, generation, session, connection, credentials, target } = context;
   const revision = session?.client.revision ?? context.client?.revision;
-  const ruling = context.authorization?.permit.ruling;
+  const ruling = context.authorization && decidedRuling(context.authorization);
   const decision = failure instanceof Denied ? 'deny' : context.authorization === undefined ? undefined : 'allow';
   const rules = failure instanceof Denied ? failure.rules : ruling?.rules;
   const address = credentials === 'local' ? '' : generation.addresses.of(credentials);

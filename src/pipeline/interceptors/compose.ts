@@ -137,7 +137,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
   }
 
   async #settleShown(outcome: CallOutcome): Promise<void> {
-    this.#sink?.settle(await withShownEntries(this.#context, outcome));
+    this.#sink?.settle(await withShownEntries(this.#context, outcome, () => this.#context.resolved.backend));
   }
 
   #failed(outcome: CallOutcome & { kind: 'failure' }): void {

@@ -1,13 +1,12 @@
 /** Keeps back what pins hold of a backend's list, and of its instructions, before a client sees it. */
 import type { Discovery } from '../../exchange/upstream-session.ts';
 import { type PinGuard, pinnedLists } from '../../pins/ports.ts';
-import { listed } from '../../policy/actions.ts';
-import { keptElements } from '../../policy/filtered-list.ts';
+import { keptElements, nameIn } from '../../policy/filtered-list.ts';
 import { spliceMessage } from '../../wire/compose.ts';
 import type { ResultResponse } from '../../wire/message.ts';
-import type { MethodRow } from '../../wire/methods.ts';
-import { elementsAt, membersAt, skimMessage } from '../../wire/skim.ts';
-import { member, slice, textMember } from '../../wire/values.ts';
+import type { ListName, MethodRow } from '../../wire/methods.ts';
+import { elementsAt, skimMessage } from '../../wire/skim.ts';
+import { member, slice } from '../../wire/values.ts';
 
 /** The list of an endpoint's only backend, as it passes. What remains stays byte for byte. */
 export function withoutHeld(
@@ -21,8 +20,7 @@ export function withoutHeld(
   const span = list === undefined ? undefined : member(result, list);
   const elements = span && elementsAt(bytes, span);
   if (list === undefined || kind === undefined || span === undefined || elements === undefined) return message;
-  const { key } = listed[list as keyof typeof listed];
-  const entries = elements.map((element) => ({ element, key: textMember(bytes, membersAt(bytes, element), key) }));
+  const entries = elements.map((element) => ({ element, key: nameIn(bytes, element, list as ListName) }));
   const named = entries.flatMap(({ element, key: name }) =>
     name === undefined ? [] : [{ key: name, bytes: slice(bytes, element) }],
   );

@@ -6,6 +6,7 @@
 import type { Call, CallRequest, CallSink } from '../../exchange/call.ts';
 import { LateCall } from '../../exchange/late-call.ts';
 import type { Authorization } from '../../policy/authorization-request.ts';
+import { approvedBy } from '../../policy/withheld.ts';
 import { authorizeAgain } from '../authorize.ts';
 import type { RequestContext } from '../context.ts';
 import type { StageServices } from '../services.ts';
@@ -19,6 +20,7 @@ export function isLaterRound({ shared }: StageServices, context: RequestContext,
 /** Ends the record of the round before, and begins the next call once it is authorized. */
 export function reauthorize(services: StageServices, context: RequestContext, sink: CallSink, begin: () => Call): Call {
   const { exchange } = context;
+  const { approval } = context.authorization;
   context.authorization.over?.({ outcome: 'asked' });
   exchange.watch(undefined);
   const granted = (authorization: Authorization) => {
@@ -28,6 +30,9 @@ export function reauthorize(services: StageServices, context: RequestContext, si
   };
   const abandoned = (authorization: Authorization) => authorization.over?.({ outcome: 'cancelled' });
   // Async only turns a value into a promise: the decision itself is made now.
-  const again = async () => authorizeAgain(services, context);
+  const again = async () => {
+    // The rounds of an approved call are one call.
+    return approvedBy(await authorizeAgain(services, context), approval);
+  };
   return LateCall.after(again(), sink, granted, abandoned);
 }

@@ -10,7 +10,7 @@ import { Failure } from '../../errors/failure.ts';
 import type { CallOutcome, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
 import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
-import { ownUri, withoutHidden } from '../../policy/filtered-list.ts';
+import { checkOneList, ownUri, withoutHidden } from '../../policy/filtered-list.ts';
 import type { Session, SessionFilter } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import { changedList } from '../../wire/subscription-filter.ts';
@@ -109,6 +109,9 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
     const { principal, endpoint, authorization, resolved } = context;
     const to = { authorizer: authorization.authorizer, principal, endpoint, backend: resolved.backend, row };
     const { pins } = shared.currentGeneration.now;
+    const isFiltered = pins !== undefined || to.authorizer.hides(endpoint);
+    const list = row.list ?? row.entries;
+    if (list !== undefined && isFiltered) checkOneList(outcome.message, list);
     const pinned = pins === undefined ? outcome.message : withoutHeld(pins, resolved.backend, row, outcome.message);
     return { ...outcome, message: withoutHidden(pinned, outcome.vocabulary, to) };
   } catch (error) {

@@ -104,12 +104,30 @@ describe('`bascule policy check`', verifies('gateway:policy:cedar'), () => {
     const text = `
       permit(principal in THVGroup::"b", action == Action::"call_tool", resource in MCP::"files");
       permit(principal, action == Action::"call_tool", resource)
-        when { resource has owner && resource.owner == principal.claim_sub && context.arg_n <= 5 && principal.claim_roles.contains("x") };
+        when { resource has owner && principal has claim_sub && resource.owner == principal.claim_sub
+          && context has arg_n && context.arg_n <= 5 && principal has claim_roles && principal.claim_roles.contains("x") };
       permit(principal == Key::"ci", action == Action::"read_resource", resource) when { resource.uri like "doc://*" };
       forbid(principal, action == Action::"call_tool", resource) when { resource has readOnlyHint && !resource.readOnlyHint };
-      permit(principal, action == Action::"call_tool", resource) when { context.arg_sum.lessThan(decimal("2.5")) && context.claim_address.country == "DE" };
+      permit(principal, action == Action::"call_tool", resource)
+        when { context has arg_sum && context.arg_sum.lessThan(decimal("2.5"))
+          && context has claim_address && context.claim_address.country == "DE" };
     `;
     expect(warnings(text, entities)).toEqual([]);
+  });
+
+  it.each([
+    'context.arg_path like "/etc/*"',
+    'resource.arg_path like "/etc/*"',
+    'principal.claim_team == "x"',
+    'context.claimset_scope.contains("x")',
+  ])('finds what is read although it may be absent: %s', (condition) => {
+    const text = `forbid(principal, action == Action::"call_tool", resource) when { ${condition} };`;
+    expect(warnings(text).join()).toContain('optional attribute');
+  });
+
+  it('has nothing to say of the claims that every token has', () => {
+    const text = 'permit(principal, action == Action::"call_tool", resource) when { principal.claim_iss == "x" };';
+    expect(warnings(text)).toEqual([]);
   });
 
   it('warns of a client by its name where several issuers are trusted', () => {

@@ -1,5 +1,6 @@
 /** Where Cedar alone would allow too much, and what a principal cannot do to its policies. */
 import { describe, expect, it } from 'vitest';
+import { keyPrincipal, type Principal, tokenPrincipal } from '../../../src/identity/principal.ts';
 import { call, key, local, token, told } from '../../policy/setup.ts';
 import { verifies } from '../../requirements/verifies.ts';
 import { cedarPolicy, cedarSettings, decided, effect, policyOfText } from './setup.ts';
@@ -80,6 +81,60 @@ it('a name in front of the list is not a way round a forbid', verifies('gateway:
   const permitted = policyOfText('permit(principal, action, resource == Tool::"erase");');
   const thing = { kind: 'tool', name: 'files__erase', own: 'erase' } as const;
   expect(permitted.shows({ principal: local, endpoint: '/mcp', backend: 'files', thing })).toBe(false);
+});
+
+it('groups from our own files count as those of a token do', verifies('gateway:policy:cedar'), () => {
+  const policy = policyOfText(`${all} forbid(principal in THVGroup::"interns", action, resource);`);
+  const ask = (principal: Principal) => told(policy, { ...call('erase'), principal }).split(' ')[0];
+  expect(ask(keyPrincipal({ id: 'k1', name: 'ada', scopes: [], groups: ['interns'] }))).toBe('deny');
+  expect(ask(keyPrincipal({ id: 'k1', name: 'ada', scopes: [], groups: ['chiefs'] }))).toBe('allow');
+  const user = tokenPrincipal({ issuer: 'https://here', claims: { sub: 'bob' }, groups: ['interns'] });
+  expect(user && ask(user)).toBe('deny');
+});
+
+describe('a resource', verifies('gateway:policy:cedar'), () => {
+  it.each([
+    'file:///public/../etc/passwd',
+    'file:///public/%2e%2e/etc/passwd',
+    'file:///public/..%2fetc/passwd',
+    'file:///public/..%252fetc/passwd',
+    'file:///public\\..\\..\\etc/passwd',
+  ])('is not permitted by its spelling: %s', (uri) => {
+    const policy = policyOfText('permit(principal, action, resource) when { resource.uri like "file:///public/*" };');
+    expect(effect(policy, { uri: 'file:///public/a%20b' })).toBe('allow');
+    expect(effect(policy, { uri })).toBe('deny');
+  });
+
+  it.each([
+    ...['file:///etc/passwd', 'file:///etc/./passwd', 'FILE:///etc/passwd', 'file:///etc/%70asswd'],
+    ...['file:/etc/passwd', 'file:///etc/passwd?x', 'file:///etc/passwd#x', 'file:///etc//passwd'],
+  ])('is forbidden in every spelling: %s', (uri) => {
+    const policy = policyOfText(
+      `${all} @id("no") forbid(principal, action, resource == Resource::"file:///etc/passwd");`,
+    );
+    expect(effect(policy, { uri })).toBe('deny');
+    expect(decided(policy, { uri: 'file:///etc/hosts' })).toEqual(['allow', 'cedar:p.cedar#0']);
+  });
+});
+
+it(
+  'a forbid of a name with the backend in front holds where the plain name is listed',
+  verifies('gateway:policy:cedar'),
+  () => {
+    const policy = policyOfText(`${all} forbid(principal, action, resource == Tool::"files__erase");`);
+    expect(effect(policy, { tool: 'erase' })).toBe('deny');
+    expect(effect(policy, { tool: 'erase', backend: 'mail' })).toBe('allow');
+  },
+);
+
+it.each([
+  { given: 0.999999999, wanted: 'allow' },
+  { given: 0.9999999999999999, wanted: 'allow' },
+  { given: 1, wanted: 'deny' },
+  { given: -0.00001, wanted: 'allow' },
+])('the decimals of $given are cut, not rounded', verifies('gateway:policy:cedar'), ({ given, wanted }) => {
+  const policy = policyOfText('permit(principal, action, resource) when { context.arg_n.lessThan(decimal("1.0")) };');
+  expect(effect(policy, { tool: 't', arguments: { n: given } })).toBe(wanted);
 });
 
 it('hints count for backends that are trusted, and only where they are given', verifies('gateway:policy:cedar'), () => {

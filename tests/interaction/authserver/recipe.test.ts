@@ -1,65 +1,40 @@
 /** The steps of docs/authorization-server.md, as they stand there. What is made up there is real here. */
-import { execFile, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { DEADLINE_MS } from '../harness/client.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { freePort } from '../harness/ports.ts';
-import { Program } from '../harness/program.ts';
+import { blocksOf, workplace } from '../harness/workplace.ts';
 import { Browser } from './browser.ts';
 import { callback, challenge, password } from './setting.ts';
 
-const page = readFileSync(new URL('../../../docs/authorization-server.md', import.meta.url), 'utf8');
-const section = (title: string) => page.split(/^## /m).find((text) => text.startsWith(title)) ?? '';
-const blocks = (text: string, language: string) =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(([, body = '']) => body);
-
-/** A folder in which `bascule` is a command. */
-function workplace() {
-  const folder = mkdtempSync(join(tmpdir(), 'bascule-docs-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, 'bascule'), `#!/bin/sh\nexec '${process.execPath}' '${inject('executable')}' "$@"\n`);
-  chmodSync(join(folder, 'bascule'), 0o755);
-  const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
-  const run = async (command: string) =>
-    (await promisify(execFile)('sh', ['-c', command], { cwd: folder, env })).stdout;
-  return { folder, env, run };
-}
+const page = 'authorization-server.md';
 
 it('leads from an empty folder to a connected client', {
   ...verifies('gateway:authserver:recipe', 'gateway:authserver:users'),
   timeout: 60_000,
 }, async () => {
-  const steps = section('From nothing');
+  const steps = 'From nothing';
   const backend = await modernBackend();
   const port = await freePort();
   const real = (text: string) =>
     text
       .replaceAll('http://127.0.0.1:3001', new URL(backend.url).origin)
       .replaceAll('127.0.0.1:8808', `127.0.0.1:${port}`);
-  const { folder, env, run } = workplace();
-  const [config = ''] = blocks(steps, 'yaml');
+  const { folder, run, serve } = workplace();
+  const [config = ''] = blocksOf(page, steps, 'yaml');
   writeFileSync(join(folder, 'bascule.yaml'), `${real(config)}listen: { port: ${port} }\n`);
   let checked = 0;
-  for (const line of blocks(steps, 'sh').join('').trim().split('\n')) {
+  for (const line of blocksOf(page, steps, 'sh').join('').trim().split('\n')) {
     if (line.startsWith('bascule user add')) {
       // Where nobody sits, there is nobody to ask.
       await expect(run(`${line} < /dev/null`)).rejects.toThrow(/--password-stdin/);
       await run(`echo '${password}' | ${line} --password-stdin`);
     } else if (line === 'bascule user list') expect(await run(line)).toMatch(/^ada {2}added \d{4}-/);
-    else if (line === 'bascule serve') {
-      const child = spawn('bascule', ['serve'], { cwd: folder, env });
-      const program = new Program(child);
-      onTestFinished(async () => {
-        child.kill('SIGTERM');
-        await program.exited;
-      });
-      await program.says(/^Bascule \S+ {2}http/m);
-    } else {
+    else if (line === 'bascule serve') await serve();
+    else {
       const [, command = '', expected = ''] = /^(.*?)\s+# (.*)$/.exec(line) ?? [];
       await expect
         .poll(async () => (await run(real(command))).trim(), { timeout: DEADLINE_MS, message: line })
@@ -91,7 +66,7 @@ it('leads from an empty folder to a connected client', {
 
 it('has all of its settings in a config that is understood', verifies('gateway:authserver:recipe'), async () => {
   const { folder, run } = workplace();
-  const [settings = ''] = blocks(section('The settings'), 'yaml');
+  const [settings = ''] = blocksOf(page, 'The settings', 'yaml');
   writeFileSync(join(folder, 'bascule.yaml'), settings);
   expect(await run('bascule config check')).toContain('users.json');
 });

@@ -10,9 +10,8 @@ const capabilities = {
   resources: { subscribe: true },
   logging: {},
   experimental: { 'x.example/y': { z: [1, null] } },
-  extensions: { 'com.example/e': { deep: true } },
+  extensions: { 'io.modelcontextprotocol/ui': { deep: true } },
 };
-const { extensions: _extensions, ...withoutExtensions } = capabilities;
 const plain = { name: 'behind', version: '7', more: {} };
 const titled = { ...plain, title: 'Behind' };
 const serverInfo = { ...titled, icons: [{ src: 'data:,' }] };
@@ -39,7 +38,7 @@ describe('initialize of a legacy client at a modern backend', verifies('gateway:
       expect(answer.json()).toEqual({
         jsonrpc: '2.0',
         id: 'init',
-        result: { protocolVersion: revision, capabilities: withoutExtensions, serverInfo: knows, instructions },
+        result: { protocolVersion: revision, capabilities, serverInfo: knows, instructions },
       });
       // There is nothing that the backend would have to know of it.
       expect(backend.bytes).toBe(0);

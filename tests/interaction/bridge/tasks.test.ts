@@ -11,21 +11,20 @@ import { connectLegacy, initialize, modern } from '../harness/eras.ts';
 const core = 'io.modelcontextprotocol/';
 const extension = `${core}tasks`;
 const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
-const withTasks = { tools: {}, tasks, extensions: { [extension]: {}, 'com.example/other': {} } };
-const without = { tools: {}, extensions: { 'com.example/other': {} } };
+const withTasks = { tools: {}, tasks, extensions: { [extension]: {}, 'io.modelcontextprotocol/ui': {} } };
+const without = { tools: {}, extensions: { 'io.modelcontextprotocol/ui': {} } };
 const sides = [
   { era: 'legacy', behind: behindLegacy },
   { era: 'modern', behind: behindModern },
 ];
-const clientTasks = { elicitation: {}, tasks, extensions: { [extension]: {}, 'com.example/other': {} } };
-const clientWithout = { elicitation: {}, extensions: { 'com.example/other': {} } };
+const clientTasks = { elicitation: {}, tasks, extensions: { [extension]: {}, 'io.modelcontextprotocol/ui': {} } };
+const clientWithout = { elicitation: {}, extensions: { 'io.modelcontextprotocol/ui': {} } };
 
 describe.each(sides)('tasks of a $era backend', ({ era, behind }) => {
   it('are not offered to clients', verifies('gateway:tasks:stripped'), async () => {
     const { url } = await behind(echo, { backend: { capabilities: withTasks } });
     const older = await send(url, { body: initialize() });
-    // Extensions that a backend names in the modern era alone are none of a legacy client's.
-    expect(older.json().result.capabilities).toEqual(era === 'modern' ? { tools: {} } : without);
+    expect(older.json().result.capabilities).toEqual(without);
     const newer = await send(url, modern({ method: 'server/discover' }));
     expect(newer.json().result.capabilities).toEqual(without);
   });

@@ -23,7 +23,7 @@ interface Fault {
 
 const faults: readonly Fault[] = [
   { fault: 'wrong_status', when: 'answers 500', serve: () => plain('{}', 500) },
-  { fault: 'wrong_status', when: 'answers 403', serve: () => plain('{}', 403) },
+  { fault: 'question_refused', when: 'answers 403', serve: () => plain('{}', 403) },
   {
     fault: 'redirected',
     when: 'redirects',
@@ -177,6 +177,22 @@ it(
     expect((await ask()).result.content).toEqual([]);
     expect((await ask()).result.content).toEqual([]);
     expect(point.visits).toHaveLength(8);
+  },
+);
+
+it.each([400, 403, 413, 429])(
+  'a question that is answered with %i is denied, whatever `onFailure` says, and opens no circuit',
+  verifies('gateway:policy:decision-faults', 'gateway:policy:no-permit-no-byte'),
+  async (status) => {
+    const house = await openDecided('opa', plain('{}', status), { point: { onFailure: 'allow' } });
+    const url = `${house.gateway.origin}${paths.single}`;
+    for (let count = 0; count < 6; count += 1) {
+      const { error } = (await send(url, modern(call('read_file')))).json();
+      expect(error.data.reason).toBe('decision_unavailable');
+    }
+    expect(house.point.visits).toHaveLength(6);
+    expect(house.records.at(-1)?.decisions?.[0]?.fault).toBe('question_refused');
+    expect(house.a.of('tools/call')).toHaveLength(0);
   },
 );
 

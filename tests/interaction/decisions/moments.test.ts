@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { type Json, open, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
-import type { Script } from '../harness/http-backend.ts';
+import type { Script, Turn } from '../harness/http-backend.ts';
 import { form } from '../harness/server-requests.ts';
 import { ask, json, openShop, type Visit } from '../json-rpc/setup.ts';
 import { call, openHouse, paths } from '../policy/setup.ts';
@@ -57,6 +57,47 @@ it(
     const { error } = (await send(url, modern({ method: 'tools/call', params, capabilities }))).json();
     expect(error.data.decisionPoint).toBe('pdp');
     expect(house.a.of('tools/call')).toHaveLength(1);
+  },
+);
+
+it(
+  'a fault does not end a call that waits for its client: the client answers again',
+  verifies('gateway:policy:decision-faults', 'gateway:policy:decided-anew'),
+  async () => {
+    const calls: Turn[] = [];
+    const script: Script = {
+      'tools/call': (turn) => {
+        calls.push(turn);
+        turn.stream().event({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: form });
+      },
+      POST: (turn) => {
+        turn.raw(202, {});
+        for (const one of calls)
+          one
+            .event({ jsonrpc: '2.0', id: one.message.id, result: { content: [{ type: 'text', text: 'done' }] } })
+            .end();
+      },
+    };
+    const house = await openDecided(
+      'opa',
+      deciding('opa', () => true),
+      { era: 'legacy', script },
+    );
+    const url = `${house.gateway.origin}${paths.single}`;
+    const capabilities = { elicitation: {} };
+    const first = (await send(url, modern({ ...call('read_file'), capabilities }))).json();
+    const [question = ''] = Object.keys(first.result.inputRequests);
+    const params = {
+      ...call('read_file').params,
+      requestState: first.result.requestState,
+      inputResponses: { [question]: { action: 'accept', content: { name: 'Ann' } } },
+    };
+    const retry = async () => (await send(url, modern({ method: 'tools/call', params, capabilities }))).json();
+    house.point.serve = ({ response }) => json(response, {}, 500);
+    expect((await retry()).error.data.reason).toBe('decision_unavailable');
+    house.point.serve = deciding('opa', () => true);
+    expect((await retry()).result.content[0].text).toBe('done');
+    expect(calls).toHaveLength(1);
   },
 );
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { send } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
+import { startGateway } from '../harness/gateway.ts';
 import { json } from '../json-rpc/setup.ts';
 import { call, named, openHouse, paths, ways } from '../policy/setup.ts';
 import { asked, deciding, decisionPoint, kinds, openDecided, pointConfig } from './setup.ts';
@@ -50,7 +51,8 @@ describe.each(kinds)('%s', (kind) => {
     'in audit mode its denial is recorded, and the call is sent',
     verifies('gateway:policy:decision-points'),
     async () => {
-      for (const audit of [{ policy: { mode: 'audit' } }, { point: { mode: 'audit' } }]) {
+      const rules = [{ id: 'all', effect: 'allow' }];
+      for (const audit of [{ policy: { mode: 'audit' } }, { point: { mode: 'audit' }, policy: { rules } }]) {
         const house = await openDecided(
           kind,
           deciding(kind, () => false),
@@ -102,7 +104,7 @@ describe('the question', () => {
     await send(`${house.gateway.origin}${paths.merged}`, modern(call('a__read_file', secrets)));
     const [visit] = house.point.visits;
     expect(visit && asked(visit)).toEqual({
-      subject: { type: 'local', id: 'local', properties: { claims: {} } },
+      subject: { type: 'local', id: 'local', properties: { groups: [], claims: {} } },
       action: { name: 'tools/call' },
       resource: {
         type: 'tool',
@@ -123,7 +125,7 @@ describe('the question', () => {
     const [visit] = house.point.visits;
     expect(visit && asked(visit)).toEqual({
       input: {
-        principal: { kind: 'local', claims: {} },
+        principal: { kind: 'local', groups: [], claims: {} },
         ...{
           action: 'call',
           method: 'tools/call',
@@ -194,6 +196,32 @@ describe('the question', () => {
       // What no decision point decides needs a rule.
       expect((await client.post(call('read_file'))).json().error.data).toMatchObject({ rules: [] });
       expect(house.point.visits).toHaveLength(0);
+    },
+  );
+});
+
+describe('without rules', () => {
+  it('a policy whose decision points only watch is refused', verifies('gateway:policy:decision-points'), async () => {
+    const decisions = [{ name: 'pdp', opa: 'http://127.0.0.1:1/', mode: 'audit' }];
+    await expect(startGateway({ backends: {}, policy: { decisions } })).rejects.toThrow('no decision point enforces');
+  });
+
+  it(
+    'a decision point in audit mode leaves its actions denied',
+    verifies('gateway:policy:decision-points', 'gateway:policy:no-permit-no-byte'),
+    async () => {
+      const [watching, reading] = await Promise.all([
+        decisionPoint(deciding('opa', () => true)),
+        decisionPoint(deciding('opa', () => true)),
+      ]);
+      const decisions = [
+        pointConfig('opa', watching, { mode: 'audit' }),
+        pointConfig('opa', reading, { name: 'reads', what: ['read'] }),
+      ];
+      const house = await openHouse({ more: { policy: { decisions } } });
+      const { error } = (await send(`${house.gateway.origin}${paths.single}`, modern(call('delete_file')))).json();
+      expect(error.data).toMatchObject({ reason: 'policy_denied', rules: [] });
+      expect(house.bytes).toBe(0);
     },
   );
 });

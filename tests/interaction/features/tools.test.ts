@@ -49,6 +49,9 @@ const results: Readonly<Record<string, object>> = {
   broken: { content: [text('It broke')], isError: true },
 };
 
+/** Without the lists that the gateway asked for meanwhile: each replica has its own. */
+const callsOf = ({ seen }: PlainPair) => seen.filter(({ method }) => method === 'tools/call');
+
 describe.each(eras)('tools, %s', (era) => {
   let pair: PlainPair;
   const gate = new Gate();
@@ -101,7 +104,7 @@ describe.each(eras)('tools, %s', (era) => {
     pair.seen.length = 0;
     const result = await client.callTool({ name: 'echo', arguments: given });
     expect(result.content).toEqual([text(`echo ${JSON.stringify(given)}`)]);
-    expect(pair.seen).toMatchObject([{ method: 'tools/call', params: { name: 'echo', arguments: given } }]);
+    expect(callsOf(pair)).toMatchObject([{ params: { name: 'echo', arguments: given } }]);
   });
 
   for (const { tool, proves } of [
@@ -126,7 +129,7 @@ describe.each(eras)('tools, %s', (era) => {
     pair.seen.length = 0;
     // The first one does not end before the second one runs.
     const first = client.callTool({ name: 'first', arguments: { n: 1 } });
-    await until(() => pair.seen.length === 1, 'the first call runs');
+    await until(() => callsOf(pair).length === 1, 'the first call runs');
     const second = client.callTool({ name: 'second', arguments: { n: 2 } });
     expect((await first).content).toEqual([text('first {"n":1}')]);
     expect((await second).content).toEqual([text('second {"n":2}')]);

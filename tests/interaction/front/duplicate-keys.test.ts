@@ -4,9 +4,10 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
+import { ambiguousCalls, meta, toolCall } from '../harness/ambiguous.ts';
 import { refusal } from '../harness/behind.ts';
 import { type Json, send } from '../harness/client.ts';
-import { eras, initialize, type LegacyClient, modernHeaders, modernMeta } from '../harness/eras.ts';
+import { eras, initialize, type LegacyClient, modernHeaders } from '../harness/eras.ts';
 import { configFile, StdioClient } from '../harness/program.ts';
 import { SseClient } from '../harness/sse-client.ts';
 import { type House, launchHouse } from './house.ts';
@@ -22,52 +23,10 @@ beforeEach(async () => {
   house.forget();
 });
 
-const meta = JSON.stringify(modernMeta()).slice(1, -1);
-
-interface Places {
-  readonly beside?: string;
-  readonly inParams?: string;
-  readonly inMeta?: string;
-}
-
-function toolCall({ beside = '', inParams = '', inMeta = '' }: Places, args = '{}'): string {
-  const params = `"name":"work","arguments":${args}${inParams},"_meta":{${meta}${inMeta}}`;
-  return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{${params}}${beside}}`;
-}
-
 function post(era: 'legacy' | 'modern', body: string, method = 'tools/call') {
   const headers = era === 'modern' ? modernHeaders(method, method === 'tools/call' ? 'work' : undefined) : live.headers;
   return send(house.at(`/${era}/mcp`), { body, headers });
 }
-
-const cases: readonly (Places & { readonly name: string; readonly word: string; readonly isId?: true })[] = [
-  { name: 'Method', word: 'method', beside: ',"Method":"tools/list"' },
-  { name: 'METHOD', word: 'method', beside: ',"METHOD":"tools/list"' },
-  { name: 'Params', word: 'params', beside: ',"Params":{"name":"other"}' },
-  { name: 'param\u017f', word: 'params', beside: ',"param\u017f":{"name":"other"}' },
-  { name: 'ID', word: 'id', beside: ',"ID":1' },
-  { name: 'JsonRpc', word: 'jsonrpc', beside: ',"JsonRpc":"2.0"' },
-  { name: 'Result', word: 'result', beside: ',"Result":{}' },
-  { name: 'Error', word: 'error', beside: ',"Error":{}' },
-  { name: 'Name', word: 'name', inParams: ',"Name":"other"' },
-  { name: 'Name', word: 'name', inParams: ',"\\u004eame":"other"' },
-  { name: 'URI', word: 'uri', inParams: ',"URI":"file:///x"' },
-  { name: 'Arguments', word: 'arguments', inParams: ',"Arguments":{}' },
-  { name: 'argument\u017f', word: 'arguments', inParams: ',"argument\\u017f":{}' },
-  { name: 'tas\u212a', word: 'task', inParams: ',"tas\u212a":{}' },
-  { name: '_Meta', word: '_meta', inParams: ',"_Meta":{}' },
-  { name: 'Ref', word: 'ref', inParams: ',"Ref":{}' },
-  { name: 'Cursor', word: 'cursor', inParams: ',"Cursor":"c"' },
-  { name: 'Level', word: 'level', inParams: ',"Level":"debug"' },
-  { name: 'requeststate', word: 'requestState', inParams: ',"requeststate":"s"' },
-  { name: 'InputResponses', word: 'inputResponses', inParams: ',"InputResponses":{}' },
-  { name: 'ProgressToken', word: 'progressToken', inMeta: ',"ProgressToken":1' },
-  {
-    name: 'io.modelcontextprotocol/ClientCapabilities',
-    word: 'io.modelcontextprotocol/clientCapabilities',
-    inMeta: ',"io.modelcontextprotocol/ClientCapabilities":{"sampling":{}}',
-  },
-];
 
 const refused = (name: string, word: string, offset: number | undefined): Json =>
   refusal({
@@ -80,7 +39,7 @@ const refused = (name: string, word: string, offset: number | undefined): Json =
 
 describe('a name that differs from one of the protocol in case alone', verifies('gateway:json:case-twins'), () => {
   describe.each(eras)('%s', (era) => {
-    it.each(cases)('is refused: $name', async ({ name, word, ...places }) => {
+    it.each(ambiguousCalls)('is refused: $name', async ({ name, word, ...places }) => {
       const answer = await post(era, toolCall(places));
       const body = answer.json();
       expect(answer.status).toBe(400);

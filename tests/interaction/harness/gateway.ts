@@ -8,6 +8,7 @@ import { type Assembled, type AssembleOptions, assemble } from '../../../src/app
 import { systemClock } from '../../../src/app/clock.ts';
 import { loadCounts } from '../../../src/app/load-counts.ts';
 import { PinLoader } from '../../../src/app/load-pins.ts';
+import { loadProxy } from '../../../src/app/load-proxy.ts';
 import { loadStore } from '../../../src/app/load-store.ts';
 import { loadTraces } from '../../../src/app/load-traces.ts';
 import { Observing } from '../../../src/app/observing.ts';
@@ -30,6 +31,8 @@ export interface LogEntry {
 export interface TestGateway {
   /** Without a path. */
   readonly origin: string;
+  /** Of the proxy, where the config has one. */
+  readonly proxy: string;
   /** The address of one backend alone, or of `/mcp`. */
   url(backend?: string): string;
   readonly assembled: Assembled;
@@ -109,6 +112,8 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
     pages: assembled.pages,
   });
   const metrics = observing.metricsOf(assembled, server);
+  const proxy = await loadProxy(assembled, log);
+  const proxyUrl = proxy === undefined ? '' : await server.open(proxy);
   await ports.beforeOpen?.(server.url);
   await assembled.open(server.url);
   isOpen = true;
@@ -121,6 +126,7 @@ export async function launchGateway(value: ConfigValue, ports: Ports = {}, port 
   let closing: Promise<void> | undefined;
   return {
     origin: server.url,
+    proxy: proxyUrl,
     url: (backend) =>
       backend === undefined ? `${server.url}/mcp` : `${server.url}/servers/${encodeURIComponent(backend)}/mcp`,
     assembled,

@@ -3,6 +3,7 @@
  * ordinary server of that era would. Every byte that arrives is counted and kept.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Json, until } from './client.ts';
@@ -123,12 +124,13 @@ interface Standing {
   turn: Turn | undefined;
 }
 
-async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
+async function serve(handle: (turn: Turn) => void, tls?: ScriptedOptions['tls']): Promise<ScriptedBackend> {
   const received: Received[] = [];
   const standing: Standing = { turn: undefined };
   let bytes = 0;
   let connections = 0;
-  const server = createServer((request, response) => {
+  const server = tls === undefined ? createServer() : createTlsServer(tls);
+  server.on('request', (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -152,7 +154,7 @@ async function serve(handle: (turn: Turn) => void): Promise<ScriptedBackend> {
   const { port } = server.address() as AddressInfo;
   const of = (method: string) => received.filter(({ message }) => message?.method === method);
   const backend: ScriptedBackend = {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: tls === undefined ? `http://127.0.0.1:${port}/mcp` : `https://localhost:${port}/mcp`,
     received,
     get bytes() {
       return bytes;
@@ -203,6 +205,8 @@ export interface ScriptedOptions {
   readonly instructions?: string;
   /** Legacy: what `initialize` answers; the asked one without it. */
   readonly revision?: string;
+  /** Serves https, at `localhost`. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** What an ordinary modern server says of itself. */
@@ -247,7 +251,7 @@ export function launchModernBackend(script: Script = {}, options: ScriptedOption
       turn.result(discovered(options));
     } else if (turn.message?.id === undefined) turn.raw(202, {});
     else turn.error(-32601, 'Method not found', undefined, 404);
-  });
+  }, options.tls);
 }
 
 /** A legacy backend with sessions: `initialize`, notifications, GET, DELETE, and what the script says. */
@@ -272,5 +276,5 @@ export function launchLegacyBackend(script: Script = {}, options: ScriptedOption
     } else if (method === undefined || message.id === undefined) turn.raw(202, {});
     else if (method === 'server/discover') turn.error(-32601, 'Method not found', undefined, 400);
     else turn.error(-32601, 'Method not found');
-  });
+  }, options.tls);
 }

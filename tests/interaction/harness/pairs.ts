@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { Era } from '../../../src/wire/revisions.ts';
 import { type Json, until } from './client.ts';
 import { equipV1, equipV2, type Words } from './equip.ts';
-import { launchGateway, type TestGateway } from './gateway.ts';
+import { openFront } from './front.ts';
 import { ClientV1, ClientV2, connectV1, connectV2, type ListChanged } from './sdk.ts';
 import {
   type Answers,
@@ -70,7 +70,6 @@ export interface CallOptions {
 
 export interface Pair {
   readonly era: Era;
-  readonly gateway: TestGateway;
   readonly url: string;
   /** Tells every client of a change. */
   readonly announce: Announcer;
@@ -98,11 +97,10 @@ export interface Makers {
 /** The caller closes it. */
 export async function launchPairOf(era: Era, make: Makers): Promise<Pair> {
   const { server, announce, heard } = await (era === 'legacy' ? legacy(make.legacy) : modern(make.modern));
-  const gateway = await launchGateway({ backends: { b: { url: server.url } } });
-  const url = gateway.url('b');
+  const front = await openFront({ backends: { b: { url: server.url } } });
+  const url = front.url('b');
   return {
     era,
-    gateway,
     url,
     announce,
     connect: (options = {}) => (era === 'legacy' ? legacyClient(url, options) : modernClient(url, options)),
@@ -115,7 +113,7 @@ export async function launchPairOf(era: Era, make: Makers): Promise<Pair> {
       await heard();
     },
     close: async () => {
-      await gateway.close();
+      await front.close();
       await server.close();
     },
   };

@@ -205,7 +205,7 @@ describe('content that looks like it', verifies('gateway:legacy:vocabulary'), ()
   it('is unchanged in the capabilities and info of a legacy backend', async () => {
     const facts = {
       protocolVersion: '2025-11-25',
-      capabilities: { tools: {}, extensions: { 'example.com/ui': { resultType: 1 } } },
+      capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/ui': { resultType: 1 } } },
       serverInfo: { name: 'x', version: '1' },
       _meta: { 'example.com/kept': lookalike },
     };

@@ -15,7 +15,11 @@ const nothing = { jsonrpc: '2.0', id: 1, result: { resultType: 'complete', messa
 
 describe('server/discover', () => {
   it('describes the backend of the endpoint', verifies('lifecycle:discover:basic'), async () => {
-    const capabilities = { tools: { listChanged: true }, completions: {}, extensions: { 'example.com/x': {} } };
+    const capabilities = {
+      tools: { listChanged: true },
+      completions: {},
+      extensions: { 'io.modelcontextprotocol/ui': {} },
+    };
     const serverInfo = { name: 'inner', version: '4.2', title: 'The inner one' };
     const { url } = await behindModern(
       {

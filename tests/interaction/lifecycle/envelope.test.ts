@@ -122,7 +122,7 @@ describe('towards a modern backend', () => {
         'example.com/x': { a: [1.5] },
       };
       const meta = { ...own, progressToken: 'mine', [key('subscriptionId')]: 9, [key('other')]: 'kept' };
-      const tasks = { 'io.modelcontextprotocol/tasks': {}, 'example.com/e': {} };
+      const tasks = { 'io.modelcontextprotocol/tasks': {}, 'io.modelcontextprotocol/ui': {} };
       await send(url, modern({ method: 'prompts/list', meta, capabilities: { extensions: tasks } }));
       const [{ message }] = backend.of('prompts/list') as [Json];
       expect(message.params._meta).toEqual({
@@ -130,7 +130,7 @@ describe('towards a modern backend', () => {
         [key('other')]: 'kept',
         [key('protocolVersion')]: revision,
         [key('clientInfo')]: info,
-        [key('clientCapabilities')]: { extensions: { 'example.com/e': {} } },
+        [key('clientCapabilities')]: { extensions: { 'io.modelcontextprotocol/ui': {} } },
         progressToken: message.id,
       });
     },

@@ -62,6 +62,29 @@ it('approve pins, verify holds CI to it, diff shows what changed', verifies('gat
 });
 
 it(
+  'what approve has written can be read: deep, invisible, and listed twice',
+  verifies('gateway:pins:commands'),
+  async () => {
+    const { offered, file, pins } = await place();
+    const nested = (levels: number): Json => (levels === 0 ? Array(4_000).fill(1) : [nested(levels - 1)]);
+    const deep = { name: 'deep', inputSchema: { type: 'object', default: nested(50) } };
+    const hidden = { name: 'hid\u200bden', description: 'a\u{e0041}b', inputSchema: { type: 'object' } };
+    offered.tools = [deep, hidden, readTool, readTool];
+    expect(await pins('approve')).toMatchObject({ exit: { code: 0 }, stdout: expect.stringContaining('4 approved') });
+    expect(await pins('verify')).toMatchObject({ exit: { code: 0 }, stdout: 'all is as pinned\n', stderr: '' });
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('files tool "hid\\u200bden" sha256:');
+    expect(text).toContain('"description": "a\\udb40\\udc41b"');
+    offered.tools = [deep, { ...hidden, description: 'a\u{e0042}b' }, readTool];
+    const { exit, stdout } = await pins('diff');
+    expect(exit.code).toBe(1);
+    expect(stdout).toContain('tool `hid\\u200bden` of files: text\n');
+    expect(stdout).toContain('-   "description": "a\\udb40\\udc41b"');
+    expect(stdout).toContain('+   "description": "a\\udb40\\udc42b"');
+  },
+);
+
+it(
   'a corrupt file is not replaced by approve',
   verifies('gateway:pins:commands', 'gateway:pins:never-by-itself'),
   async () => {

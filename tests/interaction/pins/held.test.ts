@@ -205,3 +205,27 @@ describe('what is no tool', verifies('gateway:pins:held'), () => {
     expect((await ask({ method: 'server/discover' })).result.instructions).toBe(shown);
   });
 });
+
+it.each(['merged', 'single'] as const)(
+  'a call is judged by a list that is no older than listUnsureMs, however long its ttlMs, at a %s endpoint',
+  verifies('gateway:pins:held'),
+  async (where) => {
+    const house = await openPinned({ ttlMs: 3_600_000 });
+    const ask = async () =>
+      (await send(`${house.gateway.origin}${paths[where]}`, modern(call(named(where, 'read_file'))))).json();
+    expect((await ask()).result).toBeDefined();
+    house.tools = [poisoned, listTool];
+    expect((await ask()).error.data.reason).toBe('pinned_changed');
+    expect(house.a.of('tools/call')).toHaveLength(1);
+  },
+);
+
+it('calls within listUnsureMs read no list again, however short its ttlMs', verifies('gateway:pins:held'), async () => {
+  const house = await openPinned({ more: { limits: { listGoodMs: '1h', listUnsureMs: '1h' } } });
+  const url = `${house.gateway.origin}${paths.single}`;
+  const ask = async () => (await send(url, modern(call('read_file')))).json();
+  expect((await ask()).result).toBeDefined();
+  house.a.forget();
+  for (let round = 0; round < 3; round++) expect((await ask()).result).toBeDefined();
+  expect(house.a.of('tools/list')).toEqual([]);
+});

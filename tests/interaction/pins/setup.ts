@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { digest } from '../../../src/app/digest.ts';
 import { writePinFile } from '../../../src/pins/file.ts';
 import { type PinKind, pinOf } from '../../../src/pins/pin.ts';
-import { readPinValue } from '../../../src/pins/value.ts';
+import { readPinValue } from '../../../src/pins/read-value.ts';
 import type { Era } from '../../../src/wire/revisions.ts';
 import type { Json } from '../harness/client.ts';
 import type { ConfigValue } from '../harness/gateway.ts';
@@ -39,7 +39,7 @@ export function pinned(kind: PinKind, entries: readonly Json[], key = 'name'): s
       return pinOf(thing, readPinValue(Buffer.from(JSON.stringify(entry))), digest);
     }),
   );
-  return writePinFile(pins);
+  return writePinFile(pins, digest);
 }
 
 export interface PinnedHouse extends House {
@@ -54,11 +54,14 @@ export interface PinnedPlan {
   /** The text of the pin file. Absent: the two tools. `null`: there is no file. */
   readonly text?: string | null;
   readonly more?: ConfigValue;
+  /** How long a modern backend says that its list is good. */
+  readonly ttlMs?: number;
   /** What a request gets, in the place of `tools`. */
   readonly toolsFor?: (turn: Turn) => readonly Json[];
 }
 
-export async function openPinned({ era, mode = 'hold', text, more, toolsFor }: PinnedPlan = {}): Promise<PinnedHouse> {
+export async function openPinned(plan: PinnedPlan = {}): Promise<PinnedHouse> {
+  const { era, mode = 'hold', text, more, toolsFor, ttlMs = 0 } = plan;
   const file = fileIn(text === null ? undefined : (text ?? pinned('tool', [readTool, listTool])));
   const state: { tools: Json[] } = { tools: [readTool, listTool] };
   const house = await openHouse({
@@ -68,7 +71,7 @@ export async function openPinned({ era, mode = 'hold', text, more, toolsFor }: P
         turn.result({
           resultType: 'complete',
           tools: toolsFor?.(turn) ?? state.tools,
-          ttlMs: 0,
+          ttlMs,
           cacheScope: 'private',
         }),
     },

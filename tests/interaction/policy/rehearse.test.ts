@@ -30,16 +30,17 @@ async function recorded(rules: readonly object[]) {
     await send(`${house.gateway.origin}${paths.single}`, { ...request, headers });
   };
   const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
-  const rehearse = (next: readonly object[], ...flags: string[]) => {
+  const rehearse = (next: readonly object[], ...flags: string[]) => rehearsePolicy({ rules: next }, ...flags);
+  const rehearsePolicy = (policy: object, ...flags: string[]) => {
     const config = {
       backends: { a: { url: 'http://127.0.0.1:9/mcp' }, b: { url: 'http://127.0.0.1:9/mcp' } },
       endpoints: [{ path: paths.merged }, { path: paths.single, backends: ['a'] }],
-      policy: { rules: next },
+      policy,
     };
     writeFileSync(join(folder, 'next.yaml'), JSON.stringify(config));
     return run(['policy', 'rehearse', 'next.yaml', '--recording', file, ...flags], { folder });
   };
-  return { ask, key, lines, rehearse };
+  return { ask, key, lines, rehearse, rehearsePolicy, folder };
 }
 
 it('says who would be denied or allowed what, and by which rule', verifies('gateway:policy:rehearse'), async () => {
@@ -71,6 +72,25 @@ it('says who would be denied or allowed what, and by which rule', verifies('gate
 });
 
 it(
+  'says what would need an approval, and what no longer would',
+  verifies('gateway:policy:rehearse', 'gateway:approval:config'),
+  async () => {
+    const ask = { id: 'ask', effect: 'approval', by: 'caller', what: ['call'], on: { tools: ['delete_*'] } };
+    const all = { id: 'all', effect: 'allow' };
+    const { ask: send, lines, rehearse } = await recorded([all, ask]);
+    await send('read_file', {});
+    await send('delete_file', {});
+    await until(() => lines().length === 2, 'two requests are recorded');
+    expect((await rehearse([all, ask])).exit.code).toBe(0);
+    expect((await rehearse([all])).stdout).toContain('would be allowed: key:ann, call delete_file');
+    const wider = await rehearse([all, { ...ask, on: { tools: ['*'] } }]);
+    expect(wider.stdout).toContain(
+      'would need an approval: key:ann, call read_file at /one/mcp (1 times), by all, ask',
+    );
+  },
+);
+
+it(
   'what was not recorded makes a decision unsure, and is not guessed',
   verifies('gateway:policy:rehearse'),
   async () => {
@@ -80,6 +100,19 @@ it(
     const next = [...today, { id: 'no-force', effect: 'deny', with: { arguments: { force: { equals: true } } } }];
     const { exit, stdout } = await rehearse(next);
     expect([exit.code, stdout]).toEqual([0, expect.stringContaining('cannot be rehearsed: key:ann, call read_file')]);
+  },
+);
+
+it(
+  'a config with Cedar policies is refused: what they read is not recorded',
+  verifies('gateway:policy:rehearse'),
+  async () => {
+    const { ask, lines, rehearsePolicy, folder } = await recorded(today);
+    await ask('read_file', { path: '/srv/a' });
+    await until(() => lines().length === 1, 'a request is recorded');
+    writeFileSync(join(folder, 'p.cedar'), 'forbid(principal, action, resource);');
+    const { exit, stderr } = await rehearsePolicy({ rules: today, cedar: { policies: ['p.cedar'] } });
+    expect([exit.code, stderr]).toEqual([2, expect.stringContaining('policy.cedar')]);
   },
 );
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, inject, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
-import { launchGateway } from '../harness/gateway.ts';
+import { openFront } from '../harness/front.ts';
 import { type Backend, launchBackend, type Version, type Way, ways } from './backends.ts';
 import type { Crossing } from './feature.ts';
 import { features } from './features.ts';
@@ -55,8 +55,8 @@ export function describeCrossing(version: Version): void {
 async function openDoor(front: Way, backend: Backend, closings: (() => Promise<void> | void)[]): Promise<Door> {
   const config = { backends: { b: backend.config } };
   if (front === 'http') {
-    const gateway = await launchGateway(config);
-    closings.push(() => gateway.close(0));
+    const gateway = await openFront(config);
+    closings.push(() => gateway.close());
     return { url: gateway.url('b') };
   }
   const executable = inject('executable');

@@ -139,6 +139,7 @@ describe('a reload with workers', verifies('gateway:workers:reload'), () => {
     served.program.kill('SIGHUP');
     await logged(served.program, PREPARING);
     served.program.kill('SIGTERM');
+    await logged(served.program, '"msg":"stopping"');
     process.kill(victim, 'SIGCONT');
     expect(await served.program.end()).toEqual({ code: 0, signal: null });
     expect(served.program.stderr).not.toContain('config reloaded');

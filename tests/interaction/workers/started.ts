@@ -3,9 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type Answer, type Json, send, until } from '../harness/client.ts';
-import { modern } from '../harness/eras.ts';
 import { eventually } from '../harness/limits.ts';
 import { freePort } from '../harness/ports.ts';
 import { type Program, type Served, serve } from '../harness/program.ts';
@@ -64,21 +63,6 @@ export async function replaced(served: Served, pid: number): Promise<void> {
     return now.length === WORKERS && !now.includes(pid);
   }, 'it is replaced');
   await allReady(served);
-}
-
-/** At an AskingBackend: the retries of a modern client arrive at other workers than its calls. */
-export async function expectRetriedAnywhere({ url }: Served): Promise<void> {
-  const capabilities = { elicitation: { form: {} } };
-  for (let n = 0; n < 2 * WORKERS; n++) {
-    const params = { name: 'greet', arguments: { n } };
-    const first = await send(url(), modern({ method: 'tools/call', params, capabilities }));
-    const { requestState, inputRequests } = first.json().result as Json;
-    const [key = ''] = Object.keys(inputRequests);
-    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } };
-    const retried = { ...params, requestState, inputResponses };
-    const second = await send(url(), modern({ id: 2, method: 'tools/call', params: retried, capabilities }));
-    expect(second.json().result?.resultType, second.body).toBe('complete');
-  }
 }
 
 export const logged = (program: Program, words: string): Promise<void> =>

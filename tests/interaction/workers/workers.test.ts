@@ -6,24 +6,19 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import {
-  call,
-  cancelled,
-  echo,
-  expectRefused,
-  Held,
-  request,
-  result,
-  sessionNotFound,
-  text,
-} from '../harness/behind.ts';
+  expectAnsweredAnywhere,
+  expectCancelledAnywhere,
+  expectHeardAnywhere,
+  expectRetriedAnywhere,
+} from '../harness/anywhere.ts';
+import { call, echo, Held, result, text } from '../harness/behind.ts';
 import { send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
 import { configFile, run } from '../harness/program.ts';
 import { AskingBackend } from '../harness/server-requests.ts';
-import { SseClient } from '../harness/sse-client.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
-import { expectRetriedAnywhere, started, startedAll, WORKERS, workersOf } from './started.ts';
+import { started, startedAll, WORKERS, workersOf } from './started.ts';
 
 describe('a legacy session is served by all workers', verifies('gateway:workers:sessions'), () => {
   it('with one process of a stdio backend for each session', async () => {
@@ -65,21 +60,7 @@ describe('a legacy session is served by all workers', verifies('gateway:workers:
     const held = new Held();
     const backend = await legacyBackend({ 'tools/call': held.take });
     const served = await started({ backends: { b: { url: backend.url } } });
-    const client = await connectLegacy(served.url());
-    const stream = await client.listen();
-    expect(stream.status).toBe(200);
-    const pending = client.stream(call('c'));
-    await held.nth(1);
-    for (let n = 0; n < WORKERS; n++) expect((await client.post(cancelled('c', 'enough'))).status).toBe(202);
-    await until(
-      () => backend.received.some(({ message }) => message?.method === 'notifications/cancelled'),
-      'the backend hears of it',
-    );
-    (await pending).close();
-    stream.close();
-    expect((await client.end()).status).toBe(204);
-    for (let n = 0; n < WORKERS; n++)
-      expectRefused(await client.post(request(n, 'ping')), 404, { ...sessionNotFound, id: n });
+    await expectCancelledAnywhere(served.url(), backend, held);
   });
 
   it.each(['http', 'stdio'] as const)(
@@ -87,16 +68,7 @@ describe('a legacy session is served by all workers', verifies('gateway:workers:
     async (transport) => {
       const backend = await AskingBackend.start(transport);
       const served = await started({ backends: { b: backend.config } });
-      const client = await connectLegacy(served.url(), { capabilities: { elicitation: {} } });
-      for (let n = 0; n < WORKERS; n++) {
-        const answer = await client.stream(request(n, 'tools/call', { name: 'greet', arguments: {} }));
-        const asked = await answer.message(({ method }) => method === 'elicitation/create');
-        const accepted = await client.post(result(asked.id, { action: 'accept', content: { name: 'Ada' } }));
-        expect(accepted.status).toBe(202);
-        const over = await answer.message(({ id, method }) => id === n && method === undefined);
-        expect(over.result).toBeDefined();
-        answer.close();
-      }
+      await expectAnsweredAnywhere(served.url());
     },
   );
 });
@@ -104,16 +76,13 @@ describe('a legacy session is served by all workers', verifies('gateway:workers:
 it('a modern client retries a pending call at any worker', verifies('gateway:workers:pending'), async () => {
   const backend = await AskingBackend.start('http');
   const served = await started({ backends: { b: backend.config } });
-  await expectRetriedAnywhere(served);
+  await expectRetriedAnywhere(served.url());
 });
 
 it('a client of HTTP+SSE sends its messages to any worker', verifies('gateway:workers:sessions'), async () => {
   const backend = await legacyBackend(echo);
   const served = await started({ backends: { b: { url: backend.url } } });
-  const client = await SseClient.connect(`${served.origin}/sse`);
-  for (let n = 1; n <= 2 * WORKERS; n++)
-    expect((await client.ask(call(n, { n }))).result).toEqual(text(JSON.stringify({ n })));
-  client.close();
+  await expectHeardAnywhere(`${served.origin}/sse`);
 });
 
 describe('a worker that is killed', verifies('gateway:workers:replaced'), () => {

@@ -44,12 +44,12 @@ export const flows = {
     revisions: 'modern',
     behaviour: 'A result type that no declared extension defines is `backend_invalid`.',
   }),
-  'extensions:client:capability-ad:gates-server-behaviour': deferred('bridge', {
+  'extensions:client:capability-ad:gates-server-behaviour': held({
     spec: '2026-07-28/basic#resulttype',
     revisions: 'modern',
     behaviour: 'A backend is offered only the extensions that the client declared and the gateway carries.',
   }),
-  'extensions:client:capability-ad:legacy-omits-claimed': deferred('bridge', {
+  'extensions:client:capability-ad:legacy-omits-claimed': held({
     spec: '2026-07-28/basic#resulttype',
     revisions: 'legacy',
     behaviour: '`initialize` towards a legacy backend names no extension that only a modern exchange can carry.',

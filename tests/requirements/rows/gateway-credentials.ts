@@ -59,7 +59,7 @@ export const gatewayCredentials = {
   }),
   'gateway:credentials:refresh-once': held({
     spec: 'gateway',
-    behaviour: 'A thousand calls with an expired token, at two replicas, cause one request with the refresh token.',
+    behaviour: 'A thousand calls with an expired token, at three replicas, cause one request with the refresh token.',
   }),
   'gateway:credentials:hostile': held({
     spec: 'gateway',

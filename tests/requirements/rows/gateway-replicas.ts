@@ -39,6 +39,11 @@ export const gatewayReplicas = {
     behaviour:
       'A stream that is resumed at any replica, before and after its session has moved, repeats and loses no event.',
   }),
+  'gateway:replicas:many': held({
+    spec: 'gateway',
+    revisions: 'legacy',
+    behaviour: 'A changed list is told to all sessions with open streams, at whichever replicas they are.',
+  }),
   'gateway:replicas:config': held({
     spec: 'gateway',
     behaviour: 'Settings of replicas that cannot work are refused with the cause and the cure.',

@@ -20,7 +20,8 @@ export const gatewayWorkers = {
   }),
   'gateway:workers:forwarded': held({
     spec: 'gateway',
-    behaviour: 'A forwarded request is accepted from a process of the same gateway, for one request, once.',
+    behaviour:
+      'Requests are taken from a process of the same gateway, on a connection that it has opened with its key.',
   }),
   'gateway:workers:run': held({
     spec: 'gateway',

@@ -1,0 +1,121 @@
+/**
+ * One row per extension of the protocol. What is advertised to clients, declared to backends, passed on and renamed all
+ * reads the same row, and nothing else knows an identifier. An extension without a row passes only where the config
+ * says so, and then as data: none of its methods is known.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extensions
+ */
+import type { ListName, MethodRow } from './methods.ts';
+import type { Revision } from './revisions.ts';
+
+/** Where a URI stands within JSON: the names of members from the outermost on. `*` is each element of an array. */
+export type UriPath = readonly string[];
+
+export interface ExtensionRow {
+  readonly id: string;
+  /** The first revision in which the gateway carries it. Absent: in none, whatever the config says. */
+  readonly since?: Revision;
+  /** Its methods. They are known like those of the core, to backends that declare the extension. */
+  readonly methods?: readonly MethodRow[];
+  /**
+   * The settings of clients by which backends may choose what they list, and the known values of each. Others are not
+   * declared when lists are read: a client could make the gateway keep as many lists as it likes.
+   */
+  readonly listSettings?: Readonly<Record<string, readonly string[]>>;
+  /** The scheme of its resources. Hosts look for it, so a merged endpoint names the backend behind it. */
+  readonly scheme?: string;
+  /** Where its URIs stand, apart from the members that the core has. */
+  readonly uris?: {
+    /** In entries of lists, by list. */
+    readonly entries?: Readonly<Partial<Record<ListName, readonly UriPath[]>>>;
+    /** In results, by method. */
+    readonly results?: Readonly<Record<string, readonly UriPath[]>>;
+    /** Which of them belong to the backend: those with the scheme of the extension, or all. */
+    readonly renamed: 'scheme' | 'all';
+    /** What of an entry is hidden from a client that may not read one of its URIs. */
+    readonly hidden: 'link' | 'entry';
+  };
+}
+
+const ui = 'io.modelcontextprotocol/ui';
+const skills = 'io.modelcontextprotocol/skills';
+
+/** The last two are older spellings that servers still use, alone or beside the first. */
+const appLinks: readonly UriPath[] = [
+  ['_meta', 'ui', 'resourceUri'],
+  ['_meta', 'ui/resourceUri'],
+  ['_meta', 'openai/outputTemplate'],
+];
+
+/** What the methods of skills have in common. */
+const ofSkills = { kind: 'request', from: 'client', since: '2025-11-25', extension: skills } as const;
+const cached = { replayable: true, cacheable: true } as const;
+
+const rows: readonly ExtensionRow[] = [
+  {
+    // https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
+    id: ui,
+    since: '2024-11-05',
+    listSettings: { mimeTypes: ['text/html;profile=mcp-app'] },
+    scheme: 'ui',
+    uris: { entries: { tools: appLinks }, results: { 'tools/call': appLinks }, renamed: 'scheme', hidden: 'link' },
+  },
+  {
+    // https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
+    id: skills,
+    since: '2025-11-25',
+    methods: [
+      { ...ofSkills, ...cached, method: 'skills/list', list: 'skills', action: 'list' },
+      { ...ofSkills, ...cached, method: 'skills/get', name: 'uri', action: 'read' },
+      {
+        ...ofSkills,
+        ...cached,
+        method: 'resources/directory/read',
+        setting: 'directoryRead',
+        name: 'uri',
+        entries: 'resources',
+        action: 'read',
+      },
+    ],
+    scheme: 'skill',
+    uris: {
+      entries: { skills: [['resources', '*', 'uri']] },
+      results: {
+        'skills/get': [
+          ['skill', 'uri'],
+          ['skill', 'resources', '*', 'uri'],
+        ],
+        'resources/directory/read': [['resources', '*', 'uri']],
+      },
+      renamed: 'all',
+      hidden: 'entry',
+    },
+  },
+  // Refused in both forms: as this extension, and as the capability of 2025-11-25.
+  { id: 'io.modelcontextprotocol/tasks' },
+];
+
+export const extensions: readonly ExtensionRow[] = rows;
+
+const byId = new Map(rows.map((row) => [row.id, row]));
+
+export function extensionRow(id: string): ExtensionRow | undefined {
+  return byId.get(id);
+}
+
+/** What the config says of extensions, by id: `pass` lets an unknown one pass as data, `deny` leaves one out. */
+export type ExtensionChoices = Readonly<Record<string, ExtensionChoice>>;
+export const extensionChoices = ['pass', 'deny'] as const;
+export type ExtensionChoice = (typeof extensionChoices)[number];
+
+/** Whether an endpoint carries the extension, in both directions. */
+export function isCarried(id: string, revision: Revision, choices: ExtensionChoices | undefined): boolean {
+  const choice = choices !== undefined && Object.hasOwn(choices, id) ? choices[id] : undefined;
+  if (choice === 'deny') return false;
+  return byId.has(id) ? isDefined(id, revision) : choice === 'pass';
+}
+
+/** Whether a hop of this revision can carry the extension. An extension without a row is data, and any hop can. */
+export function isDefined(id: string, revision: Revision): boolean {
+  const row = byId.get(id);
+  return row === undefined || (row.since !== undefined && revision >= row.since);
+}
