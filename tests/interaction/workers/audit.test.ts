@@ -7,7 +7,7 @@ import { type Json, send, until } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { call } from '../policy/setup.ts';
-import { allReady, replaced, type ServedByWorkers, started, WORKERS, workersOf } from './started.ts';
+import { replaced, type ServedByWorkers, started, WORKERS, workersOf } from './started.ts';
 
 const script = {
   'tools/call': (turn: { result(value: object): void }) => turn.result({ resultType: 'complete', content: [] }),
@@ -16,7 +16,6 @@ const script = {
 async function audited(audit: object): Promise<ServedByWorkers> {
   const backend = await modernBackend(script);
   const served = await started({ backends: { b: { url: backend.url } }, audit: { to: 'audit.jsonl', ...audit } });
-  await allReady(served);
   return served;
 }
 

@@ -6,17 +6,7 @@ import { send } from '../harness/client.ts';
 import { modern } from '../harness/eras.ts';
 import { modernBackend } from '../harness/http-backend.ts';
 import { call } from '../policy/setup.ts';
-import {
-  allReady,
-  linesWith,
-  logged,
-  replaced,
-  type ServedByWorkers,
-  started,
-  untilAll,
-  WORKERS,
-  workersOf,
-} from './started.ts';
+import { linesWith, logged, replaced, type ServedByWorkers, started, untilAll, WORKERS, workersOf } from './started.ts';
 
 /** `configOf(tool)`: a policy that allows this tool alone. */
 async function scene(more: object = { watch: false }) {
@@ -29,7 +19,6 @@ async function scene(more: object = { watch: false }) {
     ...more,
   });
   const served = await started(configOf('one'), ['--log-level', 'debug']);
-  await allReady(served);
   return { configOf, served };
 }
 

@@ -17,14 +17,19 @@ export interface ServedByWorkers extends Served {
   write(config: object | string): void;
 }
 
-/** Every request of a test comes on a connection of its own, which the next worker takes. */
+/**
+ * Once all workers are ready: before that, one that is starting answers 503, and if the only one that listens is
+ * killed, the port is closed. Every request of a test comes on a connection of its own, which the next worker takes.
+ */
 export async function started(config: object, args: readonly string[] = []): Promise<ServedByWorkers> {
   const folder = mkdtempSync(join(tmpdir(), 'bascule-workers-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const write = (next: object | string) =>
     writeFileSync(join(folder, 'bascule.yaml'), typeof next === 'string' ? next : JSON.stringify(next));
   write(config);
-  return { ...(await serve(['--workers', String(WORKERS), ...args], { folder })), folder, write };
+  const served = await serve(['--workers', String(WORKERS), ...args], { folder });
+  await allReady(served);
+  return { ...served, folder, write };
 }
 
 /** The processes of the workers. */
