@@ -14,6 +14,7 @@ import { freePort } from '../interaction/harness/ports.ts';
 import type { Served } from '../interaction/harness/program.ts';
 import { AskingBackend } from '../interaction/harness/server-requests.ts';
 import { legacyProcess } from '../interaction/harness/stdio-backend.ts';
+import { allReady } from '../interaction/workers/started.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { REPLICAS, startReplicas } from './replicas.ts';
 
@@ -148,10 +149,12 @@ describe('replicas that are restarted one after the other under load', verifies(
 it('workers of two machines are replicas of each other', verifies('gateway:replicas:sessions'), async () => {
   const backend = await legacyBackend(echo);
   const ports = [await freePort(), await freePort()];
-  const { url, balancer } = await startReplicas(
+  const { url, balancer, all } = await startReplicas(
     { backends: { b: { url: backend.url } } },
     { count: 2, args: ['--workers', '2'], each: (number) => ({ replicas: { listen: `127.0.0.1:${ports[number]}` } }) },
   );
+  // A worker that listens and is not ready yet answers 503.
+  await Promise.all(all.map(allReady));
   const clients = await Promise.all(Array.from({ length: 4 }, () => connectLegacy(url)));
   for (const client of clients)
     for (let n = 0; n < 8; n++)

@@ -16,15 +16,16 @@ export function workplace() {
   return {
     folder,
     run: async (command: string) => (await promisify(execFile)('sh', ['-c', command], { cwd: folder, env })).stdout,
-    /** `bascule serve`, until the test is over. */
-    serve: async () => {
-      const child = spawn('bascule', ['serve'], { cwd: folder, env });
+    /** `bascule serve`, until the test is over or it is ended. */
+    serve: async (...args: readonly string[]) => {
+      const child = spawn('bascule', ['serve', ...args], { cwd: folder, env });
       const program = new Program(child);
       onTestFinished(async () => {
         child.kill('SIGTERM');
         await program.exited;
       });
       await program.says(/^Bascule \S+ {2}http/m);
+      return program;
     },
   };
 }

@@ -175,4 +175,8 @@ export const gatewayRun = {
     behaviour:
       'A backend with the address of the gateway itself is left out with a note. A backend that leads back to the gateway in another way, also through other gateways, is down with a named cause. A gateway that is started by itself as a backend, with the same config, refuses to start.',
   }),
+  'gateway:docs:guides': held({
+    spec: 'gateway',
+    behaviour: 'The commands and files of every guide do what the guide says.',
+  }),
 } satisfies Record<string, Requirement>;
