@@ -12,8 +12,8 @@ const mocking = ['tests/interaction/authserver/flood.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
-/** Need a server of other people, or Python and Go: `npm run test:redis`, `test:opa`, `test:restart`. */
-const servers = ['tests/{redis,opa,interop}/**'];
+/** Need programs of other people: `npm run test:redis`, `test:opa`, `test:restart`, `test:reverse-proxies`. */
+const servers = ['tests/{redis,opa,interop,reverse-proxies}/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({
