@@ -1,5 +1,5 @@
 // Imports point one way: docs/architecture.md has the picture. A pure folder never reaches for the outside.
-const pure = '^src/(wire|policy|pins|catalog|exchange|bridge|session|subscriptions)/';
+const pure = '^src/(wire|policy|pins|catalog|exchange|bridge|session|subscriptions|tasks)/';
 
 /** Everything but `lmdb` is bundled. */
 const chosen =

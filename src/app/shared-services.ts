@@ -25,8 +25,10 @@ import { SessionSeal } from '../session/session-seal.ts';
 import { Sessions } from '../session/sessions.ts';
 import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus, MemoryLease } from '../store/memory.ts';
-import { createSeal } from '../store/seal.ts';
+import type { KeyedSeal } from '../store/ports.ts';
+import { createSeal, createSealFor } from '../store/seal.ts';
 import { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
+import { TaskIds } from '../tasks/task-id.ts';
 import { Ids } from '../upstream/envelope.ts';
 import { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { approvalDesk } from './approval-desk.ts';
@@ -82,6 +84,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   options.store?.onReady(() => void sessionRecords.readEnds());
   const bus = options.store?.bus ?? new MemoryBus();
   let sessionSeal: SessionSeal | undefined;
+  let taskIds: TaskIds | undefined;
   const listCache = new ListCache(limits, () => clock.now());
   const listChanges = new ListChangeNotifier(currentGeneration, listCache, clock);
   const lists = new Lists({
@@ -128,8 +131,12 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
     }),
     sessionRecords,
     sessionSeal: () => {
-      sessionSeal ??= new SessionSeal(instanceName(config), storage.sessionSeals());
+      sessionSeal ??= new SessionSeal(instanceName(config), storage.seals('session'));
       return sessionSeal;
+    },
+    taskIds: () => {
+      taskIds ??= new TaskIds({ instance: instanceName(config), seals: taskSeals(config, options), timeOfDay });
+      return taskIds;
     },
     pendingCalls: new PendingCalls(limits, {
       // Also with a shared store: a pending call is taken at the process that has it.
@@ -155,6 +162,12 @@ function roomForPending({ backends, limits }: Config, name: string): number {
   const backend = backends.find((candidate) => candidate.name === name);
   const hasProcesses = backend?.kind === 'stdio' && !backend.share;
   return hasProcesses ? Math.max(1, Math.floor(backend.maxProcesses / 2)) : limits.parkedPerBackend;
+}
+
+/** Without a key that is kept, tasks end with this process and those that share its secret. */
+function taskSeals({ seal }: Config, { storage, stateSecret }: SharedServicesOptions): readonly KeyedSeal[] {
+  const kept = storage.seals('task');
+  return kept.length > 0 ? kept : [createSealFor('task', seal.key ?? stateSecret ?? newId())];
 }
 
 /** Gateways of one user may have the same key; none takes the sessions of another. */

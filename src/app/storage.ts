@@ -35,7 +35,8 @@ export interface OpenState {
   readonly outwardFetch: OutwardFetch;
 }
 
-const sessionSeal = (secret: string) => createSealFor('session', secret);
+/** What clients hold sealed, and what is lost where no key can be kept. */
+const sealed = { session: 'sessions', task: 'tasks' } as const;
 
 export class Storage {
   readonly #config: Config;
@@ -67,15 +68,16 @@ export class Storage {
     return this.#open;
   }
 
-  /** Of sealed session ids. None where no key can be kept: the sessions end with this process. */
-  sessionSeals(): readonly KeyedSeal[] {
+  /** Of sealed ids. None where no key can be kept. */
+  seals(purpose: keyof typeof sealed): readonly KeyedSeal[] {
     const { seal, store } = this.#config;
-    const previous = seal.previous ?? [];
+    const sealWith = (secret: string) => createSealFor(purpose, secret);
     try {
-      return [sessionSeal(loadSecret({ configured: seal.key, dir: store.dir })), ...previous.map(sessionSeal)];
+      const secret = loadSecret({ configured: seal.key, dir: store.dir });
+      return [secret, ...(seal.previous ?? [])].map(sealWith);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#options.warn(`sessions will not survive a restart: ${error.message}`, {});
+      this.#options.warn(`${sealed[purpose]} will not survive a restart: ${error.message}`, {});
       return [];
     }
   }

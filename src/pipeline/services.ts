@@ -19,6 +19,7 @@ import type { SessionSeal } from '../session/session-seal.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { EventLog } from '../store/ports.ts';
 import type { ListChangeNotifier } from '../subscriptions/list-change-notifier.ts';
+import type { TaskIds } from '../tasks/task-id.ts';
 import type { UpstreamLease, UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { MetGateways } from '../wire/via.ts';
 import type { RequestContext } from './context.ts';
@@ -39,6 +40,8 @@ export interface SharedServices {
   readonly member: string;
   /** Seals the ids of sessions. Made for the first one. */
   readonly sessionSeal: () => SessionSeal;
+  /** Made at the first task: its key is read or made then. */
+  readonly taskIds: () => TaskIds;
   readonly pendingCalls: PendingCalls;
   readonly approvals: ApprovalDesk;
   readonly toolHeaders: ToolHeaders<UpstreamLease>;

@@ -1,21 +1,17 @@
 /**
  * Ids of sessions that can be continued where the session is not known: after a restart, or in another process with the
  * same key. An id is what was fixed at `initialize`, sealed. It opens only at the endpoint and for the principal that
- * it was issued for, and proves nothing about who presents it: every request has credentials of its own.
- *
- *   1     format
- *   4     characters: which key, so that keys can be replaced
- *   rest  sealed: time of issue, and what the client said of itself
+ * it was issued for, and proves nothing about who presents it: every request has credentials of its own. Sealed are the
+ * time of issue, and what the client said of itself.
  */
 import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { ClientFacts } from '../exchange/call.ts';
+import { KeyedSeals } from '../exchange/keyed-seals.ts';
 import type { KeyedSeal } from '../store/ports.ts';
 import { readCapabilities } from '../wire/capabilities.ts';
 import type { Raw } from '../wire/compose.ts';
 import { isRevision } from '../wire/revisions.ts';
 
-const FORMAT = '1';
-const KEY_ID_CHARACTERS = 4;
 /**
  * Of what a client said of itself. Ids travel in a header of every request, and servers take 8 to 16 KiB of headers.
  * Clients say some hundred bytes.
@@ -50,24 +46,20 @@ interface OpenedId {
 export class SessionSeal {
   /** Which gateway issued the ids: none takes the sessions of another that has the same key. */
   readonly #instance: string;
-  readonly #current: KeyedSeal | undefined;
-  readonly #all: readonly KeyedSeal[];
+  readonly #seals: KeyedSeals;
   readonly #opened = new BoundedMap<OpenedId>(REMEMBERED);
 
   /** `seals`: the current one first, then those whose ids are still accepted. Without any, no id is sealed. */
   constructor(instance: string, seals: readonly KeyedSeal[]) {
     this.#instance = instance;
-    this.#current = seals[0];
-    this.#all = seals;
+    this.#seals = new KeyedSeals(seals, MOST_BYTES);
   }
 
   /** Undefined without a key, or where the client said too much of itself: its session is not continued elsewhere. */
   issue({ issuedAt, until, member, client }: SealedSession, place: SessionPlace): string | undefined {
     const { revision, capabilities, info, via } = client;
     const facts = [issuedAt, until, member, revision, capabilities.raw, info === undefined ? null : textOf(info), via];
-    const plain = JSON.stringify(facts);
-    if (this.#current === undefined || Buffer.byteLength(plain) > MOST_BYTES) return undefined;
-    return `${FORMAT}${keyIdOf(this.#current)}${this.#current.seal(plain, this.#context(place))}`;
+    return this.#seals.seal(JSON.stringify(facts), this.#context(place));
   }
 
   /** Undefined for everything that was not issued by this gateway, for this place. */
@@ -80,10 +72,7 @@ export class SessionSeal {
   }
 
   #read(id: string, place: SessionPlace): SealedSession | undefined {
-    if (!id.startsWith(FORMAT) || id.length > 2 * MOST_BYTES) return undefined;
-    const keyId = id.slice(FORMAT.length, FORMAT.length + KEY_ID_CHARACTERS);
-    const key = this.#all.find((candidate) => keyIdOf(candidate) === keyId);
-    const plain = key?.open(id.slice(FORMAT.length + KEY_ID_CHARACTERS), this.#context(place));
+    const plain = this.#seals.open(id, this.#context(place));
     if (plain === undefined) return undefined;
     const [issuedAt, until, member, revision, capabilities, info, via] = JSON.parse(plain) as SealedFacts;
     // A process of another version may know other revisions.
@@ -114,8 +103,4 @@ type SealedFacts = [
 
 function textOf(raw: Raw): string {
   return typeof raw === 'string' ? raw : Buffer.from(raw).toString();
-}
-
-function keyIdOf({ keyId }: KeyedSeal): string {
-  return keyId.slice(0, KEY_ID_CHARACTERS);
 }

@@ -32,6 +32,7 @@ import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayReplicas } from './rows/gateway-replicas.ts';
 import { gatewayRun } from './rows/gateway-run.ts';
 import { gatewayStore } from './rows/gateway-store.ts';
+import { gatewayTasks } from './rows/gateway-tasks.ts';
 import { gatewayTraces } from './rows/gateway-traces.ts';
 import { gatewayWorkers } from './rows/gateway-workers.ts';
 import { hosting } from './rows/hosting.ts';
@@ -66,6 +67,7 @@ export const groups = {
   gatewayReplicas,
   gatewayWorkers,
   gatewayCounts,
+  gatewayTasks,
   gatewayTraces,
   gatewayModern,
   gatewayObserve,
