@@ -23,7 +23,7 @@ export function approvalDesk({ currentGeneration, consoleUrl, ...ports }: DeskOp
             return Redaction.of([...usualSecrets, ...own]);
           },
           expired: ({ id, by, rules, endpoint, backend, name }) =>
-            currentGeneration.now.authorizer.recordAnswer({
+            currentGeneration.now.authorizer.trail.answered({
               ...{ endpoint, backend, name, rules, reason: 'approval_expired' },
               approval: { id, step: 'answered', by, answer: 'expired' },
             }),

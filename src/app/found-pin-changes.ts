@@ -12,7 +12,7 @@ export interface FoundChanges {
   readonly warn: Warn;
   readonly counters: Counters;
   /** Of the current generation. */
-  readonly authorizer: () => Pick<Authorizer, 'recordPinChange'>;
+  readonly authorizer: () => Pick<Authorizer, 'trail'>;
 }
 
 export function tellPinChange({ warn, counters, authorizer }: FoundChanges, change: PinChange, mode: PinMode): void {
@@ -26,7 +26,7 @@ export function tellPinChange({ warn, counters, authorizer }: FoundChanges, chan
       'look at it with `bascule pins diff`, and accept it with `bascule pins approve`',
     { backend, kind, name, classes, hash },
   );
-  authorizer().recordPinChange({ backend, name: kind === 'instructions' ? kind : name, isHeld });
+  authorizer().trail.pinChanged({ backend, name: kind === 'instructions' ? kind : name, isHeld });
 }
 
 export function tellSilencedPins({ warn }: Pick<FoundChanges, 'warn'>, backend: string): void {

@@ -94,7 +94,7 @@ export class PartMaker {
     const address = credentials === 'local' ? undefined : addresses.of(credentials);
     const who = principal && shownPrincipal(principal);
     this.#options.refusals.tell({ failure, endpoint: path, address, ...(who && { principal: who }) });
-    authorizer.recordEarly({ reason: failure.reason, endpoint: path, principal, address });
+    authorizer.trail.early({ reason: failure.reason, endpoint: path, principal, address });
   }
 }
 

@@ -98,7 +98,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
   const onUnknown = ({ endpoint: { path }, row: { action }, name, principal, failure }: UnknownName) => {
     refusals.tell({ failure, endpoint: path, principal: shownPrincipal(principal), action, name });
     const { reason } = failure;
-    currentGeneration.now.authorizer.recordEarly({ reason, endpoint: path, principal, action, name });
+    currentGeneration.now.authorizer.trail.early({ reason, endpoint: path, principal, action, name });
   };
   return {
     ...{

@@ -83,7 +83,7 @@ function record(ports: ConsolePorts, question: ApprovalQuestion, isApproved: boo
   const { id, by, rules, endpoint, backend, name } = question;
   const { principal, address } = operator;
   const answer = isApproved ? 'approved' : 'denied';
-  ports.currentGeneration.now.authorizer.recordAnswer({
+  ports.currentGeneration.now.authorizer.trail.answered({
     ...{ principal, address, endpoint, backend, name, rules },
     reason: isApproved ? undefined : 'approval_denied',
     approval: { id, step: 'answered', by, answer },

@@ -68,7 +68,7 @@ function record(
   session?: string,
 ): void {
   const act = { principal, address, endpoint: '/console', action: 'revoke', name, session } as const;
-  currentGeneration.now.authorizer.recordAct(act);
+  currentGeneration.now.authorizer.trail.acted(act);
 }
 
 function endedBy(message: string): Failure {

@@ -138,7 +138,7 @@ function toolFacts(
   const value = valueAt(bytes, { start: 0, end: bytes.byteLength });
   const { title, description, annotations, inputSchema } = isObject(value) ? value : {};
   const thing = { kind: 'tool', name: clientName, own: name } as const;
-  const hiding = authorizer.hiding(to, backend, thing, () => annotations);
+  const hiding = authorizer.visibility.hiding(to, backend, thing, () => annotations);
   return {
     name: clientName,
     backend,

@@ -3,7 +3,6 @@ import type { RecordedDecision } from '../observe/audit.ts';
 import { useOf } from '../policy/actions.ts';
 import { type ApprovalDemand, approvable, combinedDemand } from '../policy/approval.ts';
 import type { AuthorizationRequest } from '../policy/authorization-request.ts';
-import type { Viewer } from '../policy/authorizer.ts';
 import type {
   DecisionEffect,
   DecisionPoints,
@@ -13,6 +12,7 @@ import type {
   OutsideShown,
 } from '../policy/outside.ts';
 import type { Thing } from '../policy/question.ts';
+import type { Viewer } from '../policy/visibility.ts';
 import { DecisionFault } from './fault.ts';
 import type { AskedPoint, DecisionPoint } from './point.ts';
 import type { ListQuestion } from './protocol.ts';

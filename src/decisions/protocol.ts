@@ -1,8 +1,8 @@
 /** The port of a protocol that decision points speak. */
 import type { AuthorizationRequest } from '../policy/authorization-request.ts';
-import type { Viewer } from '../policy/authorizer.ts';
 import type { DecisionEffect, ListedName } from '../policy/outside.ts';
 import type { Thing } from '../policy/question.ts';
+import type { Viewer } from '../policy/visibility.ts';
 
 export interface ProtocolAnswer<D> {
   readonly decision: D;

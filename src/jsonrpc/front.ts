@@ -70,7 +70,7 @@ export class RpcFront implements RpcGate {
     let messages = unreadOf(message);
     const refuse = (error: unknown) => {
       const failure = this.#shared.fault(error);
-      sender.generation.authorizer.refused({ principal: sender.principal, endpoint }, failure);
+      sender.generation.authorizer.trail.refused({ principal: sender.principal, endpoint }, failure);
       reply.refuse(failure, idsOf(messages));
     };
     try {

@@ -187,7 +187,7 @@ export class ContinuedSessions {
 function record({ id, principal, endpoint }: Session, { generation, credentials }: SessionSender): void {
   const address = credentials === 'local' ? undefined : generation.addresses.of(credentials) || undefined;
   const act = { principal, address, endpoint: endpoint.path, action: 'continue', session: sessionTag(id) } as const;
-  generation.authorizer.recordAct(act);
+  generation.authorizer.trail.acted(act);
 }
 
 const ignore = (): void => undefined;

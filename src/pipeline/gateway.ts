@@ -88,7 +88,7 @@ export class McpGateway implements Gateway {
   }
 
   unread({ endpoint, sender: { principal } }: Omit<SessionRequest, 'header'>, failure: Failure): void {
-    this.#shared.currentGeneration.now.authorizer.refused({ principal, endpoint }, failure);
+    this.#shared.currentGeneration.now.authorizer.trail.refused({ principal, endpoint }, failure);
   }
 
   /** Only a stream that is resumed waits, for its events. */

@@ -193,7 +193,7 @@ export class LegacyFront {
     // A response that no server request waits for is dropped. It never reaches a backend.
     else if (!session.asks.answer(message)) {
       this.#shared.count('exchange.unasked_response');
-      authorizer.dropped({ principal, endpoint, message, sender: context });
+      authorizer.trail.dropped({ principal, endpoint, message, sender: context });
     }
   }
 

@@ -80,7 +80,9 @@ export class ModernFront {
       outcome = 'result';
       tellLeftOut(shared.warn, endpoint, found);
       // Lists that differ by principal must not be cached for everybody.
-      const discovery = authorizer.isShaping ? { ...found, rest: { ...found.rest, cacheScope: 'private' } } : found;
+      const discovery = authorizer.visibility.isShaping
+        ? { ...found, rest: { ...found.rest, cacheScope: 'private' } }
+        : found;
       reply.respond(resultBytes(request.id.raw, discoverResult(client.revision, endpoint, discovery)));
     } finally {
       work.end();

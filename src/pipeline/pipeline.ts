@@ -145,7 +145,7 @@ export class Pipeline implements StageServices {
     const { message, principal, endpoint, authorizer, reply, era } = context;
     const failure = this.shared.fault(error);
     const read = message.kind === 'batch' ? undefined : message;
-    authorizer.refused({ principal, endpoint, message: read, sender: context }, failure);
+    authorizer.trail.refused({ principal, endpoint, message: read, sender: context }, failure);
     reply.refuse(failure, era, message.kind === 'request' ? message.id.raw : undefined);
     // Last, so that observers know the status of the response.
     context.ended({ outcome: 'error', failure });

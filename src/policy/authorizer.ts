@@ -7,13 +7,12 @@
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { ServerRequest } from '../exchange/call.ts';
-import type { Principal } from '../identity/principal.ts';
 import type { PinGuard } from '../pins/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import { valueAt } from '../wire/values.ts';
 import { askKind, askKinds } from './actions.ts';
 import { AuditParts } from './audit-parts.ts';
-import type { AnsweredApproval, DecisionTrail, EarlyRefusal, PinRecord, RecordedAct, Unasked } from './audit-trail.ts';
+import type { DecisionTrail } from './audit-trail.ts';
 import {
   type Authorization,
   type AuthorizationRequest,
@@ -21,16 +20,17 @@ import {
   WatchedAuthorization,
 } from './authorization-request.ts';
 import type { AuthorizerParts } from './authorizer-parts.ts';
+import { GenerationTrail } from './generation-trail.ts';
 import { mint } from './mint.ts';
 import { type DecisionPoints, outsideFailure } from './outside.ts';
 import type { Permit } from './permit.ts';
 import { decide } from './policy.ts';
-import { denyAsk, hardDenial, isForm, isNameAdmitted } from './profile.ts';
-import type { PolicyQuestion, Thing } from './question.ts';
+import { denyAsk, hardDenial } from './profile.ts';
+import type { PolicyQuestion } from './question.ts';
 import { type Admission, RateExceeded } from './rates.ts';
 import { Denied, denied, deniedOutside, limited } from './refusals.ts';
 import { ApprovalNeeded, askingToo, Denial, effectOf, type Ruling, withDecisions } from './ruling.ts';
-import type { UnmatchedNames } from './unmatched-names.ts';
+import { type Viewer, Visibility } from './visibility.ts';
 import { WithheldAuthorization } from './withheld.ts';
 
 /** A request that the rules and the rates have allowed. */
@@ -39,12 +39,6 @@ interface Admitted {
   readonly verdict: Permit | ApprovalNeeded;
   readonly ruling: Ruling;
   readonly admission: Admission | undefined;
-}
-
-/** The principal to whom something is shown, and the endpoint. */
-export interface Viewer {
-  readonly principal: Principal;
-  readonly endpoint: Endpoint;
 }
 
 export class Authorizer {
@@ -57,6 +51,10 @@ export class Authorizer {
   readonly isOpen: boolean;
   /** Absent where no service outside the gateway is asked. */
   readonly decisions: DecisionPoints | undefined;
+  /** What lists show. */
+  readonly visibility: Visibility;
+  /** Records of what is no decision about a request. */
+  readonly trail: GenerationTrail;
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
@@ -69,6 +67,8 @@ export class Authorizer {
       this.pins === undefined &&
       parts.recording === undefined;
     this.decisions = parts.decisions;
+    this.visibility = new Visibility(parts);
+    this.trail = new GenerationTrail(parts.records, parts.generation);
   }
 
   /**
@@ -166,37 +166,6 @@ export class Authorizer {
     return records && new AuditParts(records);
   }
 
-  /** Records what the profile refused before `ask` was called: it is in the audit trail like every denial. */
-  refused(unasked: Unasked, failure: Failure): void {
-    if (!(failure instanceof Denied) && isForm(failure)) {
-      this.#parts.records?.refused(unasked, this.generation, failure.reason);
-    }
-  }
-
-  /** Records a response that no server request waits for. It is dropped. */
-  dropped(unasked: Unasked): void {
-    this.#parts.records?.refused(unasked, this.generation, 'unasked_response');
-  }
-
-  /** Records what was refused before policy was asked: credentials, and names that no backend has. */
-  recordEarly(refusal: Omit<EarlyRefusal, 'generation'>): void {
-    this.#parts.records?.early({ ...refusal, generation: this.generation });
-  }
-
-  /** Records what a person answered who was asked to approve a request; or that no one did, in time. */
-  recordAnswer(answer: Omit<AnsweredApproval, 'generation'>): void {
-    this.#parts.records?.answered({ ...answer, generation: this.generation });
-  }
-
-  recordAct(act: Omit<RecordedAct, 'generation'>): void {
-    this.#parts.records?.acted({ ...act, generation: this.generation });
-  }
-
-  /** Records that a backend offers something that is not as it was pinned. */
-  recordPinChange(change: Omit<PinRecord, 'generation'>): void {
-    this.#parts.records?.pinChange({ ...change, generation: this.generation });
-  }
-
   /** For what follows from an earlier request. It is not a request of its own, so it is not recorded as one. */
   may(request: AuthorizationRequest): Permit | undefined {
     const verdict = decide(new RequestQuestion(request), this.generation, this.#parts.policy);
@@ -247,64 +216,9 @@ export class Authorizer {
     );
   }
 
-  /** Whether lists and updates may differ between principals. */
-  get isShaping(): boolean {
-    return this.#parts.policy !== undefined && this.#parts.policy.mode !== 'audit';
-  }
-
-  /** Whether entries of lists may be hidden at the endpoint. */
-  hides({ profile }: Endpoint): boolean {
-    return this.isShaping || this.decisions !== undefined || profile.toolNames !== 'any';
-  }
-
-  /** Equal for principals that are shown the same; undefined where all are. */
-  audience({ principal, endpoint }: Viewer): string | undefined {
-    const { policy } = this.#parts;
-    const names = endpoint.profile.toolNames === 'any' ? '' : 'plain ';
-    if (policy === undefined || !this.isShaping) return names === '' ? undefined : names;
-    return `${names}${policy.generation} ${policy.audience(principal)}`;
-  }
-
-  /** How much of a list is shown: all of it unchanged, some entries (each has to be checked), or none. */
-  extent({ principal, endpoint }: Viewer, kind: Thing['kind'], backend: string): 'all' | 'some' | 'none' {
-    const { policy } = this.#parts;
-    const extent = policy?.extent(principal, kind, { endpoint: endpoint.path, backend }) ?? 'all';
-    return extent === 'all' && kind === 'tool' && endpoint.profile.toolNames !== 'any' ? 'some' : extent;
-  }
-
-  shows(
-    viewer: Viewer,
-    backend: string,
-    thing: Thing & { readonly name: string },
-    annotations?: () => unknown,
-  ): boolean {
-    return this.hiding(viewer, backend, thing, annotations) === undefined;
-  }
-
-  /** Why a list does not show an entry: by the endpoint's profile, or by these rules. Undefined where it does. */
-  hiding(
-    { principal, endpoint }: Viewer,
-    backend: string,
-    thing: Thing & { readonly name: string },
-    annotations?: () => unknown,
-  ): 'profile' | readonly string[] | undefined {
-    if (thing.kind === 'tool' && !isNameAdmitted(endpoint.profile, thing.name)) return 'profile';
-    const { policy } = this.#parts;
-    return policy?.hiding({ principal, endpoint: endpoint.path, backend, thing, annotations });
-  }
-
   /** What policy would decide, without the rates, and without a record. */
   wouldDecide(question: PolicyQuestion): Permit | Denial {
     return decide(question, this.generation, this.#parts.policy);
-  }
-
-  /**
-   * The names that rules use and no list has shown yet, where this list of a single backend could show them; otherwise
-   * undefined.
-   */
-  seekerOf(endpoint: Endpoint, list: string): UnmatchedNames | undefined {
-    const { unmatched } = this.#parts;
-    return unmatched?.seeks(endpoint, list) === true ? unmatched : undefined;
   }
 
   /** Whether a rule uses the annotations of this backend's tools. */

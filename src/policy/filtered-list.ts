@@ -16,9 +16,10 @@ import type { Era } from '../wire/revisions.ts';
 import { elementsAt, membersAt, skimMessage } from '../wire/skim.ts';
 import { isObject, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { listed } from './actions.ts';
-import type { Authorizer, Viewer } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
 import { hasLinks, hiddenInResult, shownEntry } from './hidden-uris.ts';
 import { unknownThing } from './refusals.ts';
+import type { Viewer } from './visibility.ts';
 
 /** The backend's own URI for the resource that the endpoint's clients know by this URI. */
 export function ownUri(endpoint: Endpoint, backend: string, uri: string): string {
@@ -44,7 +45,7 @@ export function withoutHidden(message: ResultResponse, vocabulary: Era, to: To):
 /** Merged lists are read by the gateway itself. A list of a single backend is seen only here, as it passes. */
 function tellNames(message: ResultResponse, { authorizer, endpoint, backend, row }: To): void {
   const { result } = message;
-  const seeker = row.list && authorizer.seekerOf(endpoint, row.list);
+  const seeker = row.list && authorizer.visibility.seekerOf(endpoint, row.list);
   if (row.list === undefined || seeker === undefined || member(result, row.list) === undefined) return;
   const names = entryNames(message, row.list).filter((name) => name !== undefined);
   seeker.readPage(backend, row.list, names, member(result, 'nextCursor') === undefined);
@@ -90,7 +91,7 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
   const span = list === undefined ? undefined : member(result, list);
   if (list === undefined || span === undefined) return [];
   const { kind } = listed[list];
-  const extent = authorizer.extent(to, kind, backend);
+  const extent = authorizer.visibility.extent(to, kind, backend);
   const isLinked = hasLinks(list) && !readsAll(to);
   if (extent === 'all' && !isLinked) return [];
   const elements = elementsAt(bytes, span) ?? [];
@@ -99,7 +100,7 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
     const name = extent === 'none' ? undefined : nameIn(bytes, element, list);
     if (name === undefined) return false;
     const own = kind === 'resource' ? ownUri(endpoint, backend, name) : undefined;
-    return authorizer.shows(to, backend, { kind, name, own }, () => annotationsIn(bytes, element));
+    return authorizer.visibility.shows(to, backend, { kind, name, own }, () => annotationsIn(bytes, element));
   };
   const shown = elements.filter(isShown);
   if (!isLinked)
@@ -114,12 +115,13 @@ function hiddenIn({ bytes, result }: ResultResponse, to: To): readonly Edit[] {
 
 /** Whether the principal may read all resources of the backend. */
 function readsAll(to: Omit<To, 'row'>): boolean {
-  return to.authorizer.extent(to, 'resource', to.backend) === 'all';
+  return to.authorizer.visibility.extent(to, 'resource', to.backend) === 'all';
 }
 
 function mayRead(to: Omit<To, 'row'>): (uri: string) => boolean {
   const { authorizer, backend, endpoint } = to;
-  return (uri) => authorizer.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
+  return (uri) =>
+    authorizer.visibility.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
 function annotationsIn(bytes: Uint8Array, entry: Span): unknown {
@@ -142,7 +144,7 @@ function joinedElements(span: Span, elements: readonly Raw[]): Edit {
 /** A list that differs between principals must not be cached for everybody by intermediaries. */
 function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To): readonly Edit[] {
   const span = vocabulary === 'modern' && to.row.cacheable === true ? member(result, 'cacheScope') : undefined;
-  if (span === undefined || !to.authorizer.isShaping || valueAt(bytes, span) === 'private') return [];
+  if (span === undefined || !to.authorizer.visibility.isShaping || valueAt(bytes, span) === 'private') return [];
   return [{ span, with: '"private"' }];
 }
 
@@ -164,24 +166,26 @@ export function shownTo(
   row: MethodRow,
   principal: Principal,
 ): ShownList | undefined {
-  const audience = authorizer.audience({ principal, endpoint });
+  const audience = authorizer.visibility.audience({ principal, endpoint });
   const { list } = row;
   if (audience === undefined || list === undefined) return undefined;
   const { kind } = listed[list];
   const to = { principal, endpoint };
-  const extents = new Map(endpoint.backends.map((backend) => [backend, authorizer.extent(to, kind, backend)]));
+  const extents = new Map(
+    endpoint.backends.map((backend) => [backend, authorizer.visibility.extent(to, kind, backend)]),
+  );
   return {
     audience,
     knows: (backend) => extents.get(backend) !== 'none',
     knowsOf: (backend, name) =>
       extents.get(backend) !== 'none' &&
-      authorizer.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
+      authorizer.visibility.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
     places: ({ places }) => {
       const shown = places.filter(({ backend, name, clientName, bytes }) => {
         const extent = extents.get(backend);
         if (extent !== 'some') return extent === 'all';
         const annotations = () => annotationsIn(bytes, { start: 0, end: bytes.byteLength });
-        return authorizer.shows(to, backend, { kind, name: clientName, own: name }, annotations);
+        return authorizer.visibility.shows(to, backend, { kind, name: clientName, own: name }, annotations);
       });
       return hasLinks(list) ? shown.flatMap((place) => withShownLinks(place, list, { ...to, authorizer })) : shown;
     },

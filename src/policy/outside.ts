@@ -6,8 +6,8 @@ import { Failure } from '../errors/failure.ts';
 import type { RecordedDecision } from '../observe/audit.ts';
 import type { ApprovalDemand } from './approval.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import type { Viewer } from './authorizer.ts';
 import type { Thing } from './question.ts';
+import type { Viewer } from './visibility.ts';
 
 /**
  * What a decision point can answer. Every reader of it treats an effect that it does not know as a denial. `approval`:

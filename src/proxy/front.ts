@@ -208,7 +208,7 @@ export class ProxyFront implements EntranceHandlers {
     const { authority: name = '', principal } = found;
     if (http?.status === 407 && this.#hosts.has(name)) return;
     const { authorizer, addresses } = this.#ports.currentGeneration.now;
-    authorizer.recordEarly({ reason, endpoint: 'proxy', name, principal, address: addresses.of(from) });
+    authorizer.trail.early({ reason, endpoint: 'proxy', name, principal, address: addresses.of(from) });
   }
 }
 

@@ -9,8 +9,9 @@ import { sessionOwner } from '../../catalog/readers.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { CallOutcome, ServerRequest } from '../../exchange/call.ts';
 import { ownRequest } from '../../exchange/own-call.ts';
-import type { Authorizer, Viewer } from '../../policy/authorizer.ts';
+import type { Authorizer } from '../../policy/authorizer.ts';
 import { checkOneList, ownUri, withoutHidden } from '../../policy/filtered-list.ts';
+import type { Viewer } from '../../policy/visibility.ts';
 import type { Session, SessionFilter } from '../../session/session.ts';
 import type { Notification } from '../../wire/message.ts';
 import { changedList } from '../../wire/subscription-filter.ts';
@@ -87,7 +88,7 @@ function noteListChange(
 
 /** Updates of a resource are for clients that may read it. */
 export function hears(to: Now, notification: Notification): boolean {
-  if (!to.authorizer.isShaping || notification.method !== 'notifications/resources/updated') return true;
+  if (!to.authorizer.visibility.isShaping || notification.method !== 'notifications/resources/updated') return true;
   const uri = textMember(notification.bytes, notification.params, 'uri');
   return uri !== undefined && hearsOf(to, uri);
 }
@@ -95,8 +96,8 @@ export function hears(to: Now, notification: Notification): boolean {
 /** `uri` is the address that the endpoint lists. */
 export function hearsOf(to: Now, uri: string): boolean {
   const { authorizer, backend, endpoint } = to;
-  if (!authorizer.isShaping) return true;
-  return authorizer.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
+  if (!authorizer.visibility.isShaping) return true;
+  return authorizer.visibility.shows(to, backend, { kind: 'resource', name: uri, own: ownUri(endpoint, backend, uri) });
 }
 
 /** The outcome without what the client may not see. The authorizer that allowed the call decides about that. */
@@ -109,7 +110,7 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
     const { principal, endpoint, authorization, resolved } = context;
     const to = { authorizer: authorization.authorizer, principal, endpoint, backend: resolved.backend, row };
     const { pins } = shared.currentGeneration.now;
-    const isFiltered = pins !== undefined || to.authorizer.hides(endpoint);
+    const isFiltered = pins !== undefined || to.authorizer.visibility.hides(endpoint);
     const list = row.list ?? row.entries;
     if (list !== undefined && isFiltered) checkOneList(outcome.message, list);
     const pinned = pins === undefined ? outcome.message : withoutHeld(pins, resolved.backend, row, outcome.message);

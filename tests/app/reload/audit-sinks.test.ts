@@ -66,7 +66,7 @@ function scene() {
     return loadConfig({ path: 'bascule.yaml', cwd: folder, env: {}, readFile: () => text }).config;
   };
   const record = (leave: Authorizer, { endpoints: [endpoint] }: Config) =>
-    leave.refused({ principal: localPrincipal(), endpoint: endpoint! }, new Failure('too_deep'));
+    leave.trail.refused({ principal: localPrincipal(), endpoint: endpoint! }, new Failure('too_deep'));
   return { clock, counters, leaves, pathOf, configOf, record };
 }
 
