@@ -16,17 +16,19 @@ export function greeting(
 ): string {
   const { publicUrl } = config.identity;
   const url = publicUrl ?? listening;
+  const { socket } = config.listen;
+  const place = socket === undefined ? listening : `unix:${socket.path}`;
   // The first MCP endpoint. Unless the config says otherwise, all backends stand behind it.
   const main = config.endpoints.find(({ protocol }) => protocol === undefined);
   const address = `${url}${main?.path ?? ''}`;
   const lines = [
-    `Bascule ${about.version}  ${address}${publicUrl === undefined ? '' : `  (listening on ${listening})`}`,
+    `Bascule ${about.version}  ${address}${place === url ? '' : `  (listening on ${place})`}`,
     '',
     ...notices.map((notice) => `  note: ${notice}`),
     ...config.endpoints.flatMap((endpoint) => endpoint.deviations.map((text) => `  note: ${endpoint.path}: ${text}`)),
     ...(config.backends.length > 1 ? severalBackends(config, url) : []),
     ...services(config, url),
-    ...(main === undefined ? [] : clients(address, main)),
+    ...(main === undefined ? [] : clients(address, main, publicUrl === undefined ? socket?.path : undefined)),
     ...linkLines(links),
     'Backends:',
   ];
@@ -49,20 +51,28 @@ function linkLines({ console: link, accounts }: StartLinks): string[] {
   return lines.length === 0 ? [] : [...lines, ''];
 }
 
-function clients(address: string, { identity }: EndpointConfig): string[] {
+/** `socket`: the only way to the address. */
+function clients(address: string, { identity }: EndpointConfig, socket: string | undefined): string[] {
   const isGuarded = identity.kind === 'guarded';
   const withKey = isGuarded && identity.keys;
-  const headers = withKey ? ',"headers":{"Authorization":"Bearer <key>"}' : '';
   const header = withKey ? " -H 'Authorization: Bearer <key>'" : '';
   return [
     'Connect a client:',
     ...(withKey ? ['  Replace <key> with an access key; `bascule key new <name>` creates one.'] : []),
     ...(isGuarded && identity.tokens ? ['  Clients that support OAuth need no key: they open the sign-in page.'] : []),
+    ...(socket === undefined ? programs(address, withKey) : []),
+    `  curl          curl -s ${socket === undefined ? '' : `--unix-socket ${socket} `}${address}${header} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
+    '',
+  ];
+}
+
+/** They connect to an address alone. */
+function programs(address: string, withKey: boolean): string[] {
+  const headers = withKey ? ',"headers":{"Authorization":"Bearer <key>"}' : '';
+  return [
     `  Claude Code   claude mcp add --transport http bascule ${address}${withKey ? ' --header "Authorization: Bearer <key>"' : ''}`,
     `  VS Code       code --add-mcp '{"name":"bascule","type":"http","url":"${address}"${headers}}'`,
     `  Cursor        ~/.cursor/mcp.json: {"mcpServers":{"bascule":{"url":"${address}"${headers}}}}`,
-    `  curl          curl -s ${address}${header} -H 'Content-Type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}'`,
-    '',
   ];
 }
 

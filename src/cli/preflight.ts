@@ -4,8 +4,9 @@
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { keyWarning, readPair } from '../app/certificate-files.ts';
 import { readTrustedFile, UnsafeFileError } from '../app/trusted-file.ts';
-import type { Config, StdioBackendConfig } from '../config/config.ts';
+import type { Config, ListenTls, StdioBackendConfig } from '../config/config.ts';
 import { readKeyFile } from '../identity/key-file.ts';
 import { ListFileError } from '../identity/list-file.ts';
 import { readUserFile } from '../oauth/server/user-file.ts';
@@ -26,6 +27,7 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
     ...(keeps && store.url === undefined ? directoryProblems(store.dir) : []),
     ...(audit?.to.kind === 'file' ? auditProblems(audit.to.path) : []),
     ...caProblems(config),
+    ...tlsProblems(config.listen.tls),
   ];
 }
 
@@ -116,6 +118,20 @@ function directoryProblems(dir: string): string[] {
   return wrong === undefined
     ? []
     : [`\`store.dir\` ${dir}: ${nearest} ${wrong}; name a directory that this user may write`];
+}
+
+function tlsProblems(tls: ListenTls | undefined): string[] {
+  if (tls === undefined) return [];
+  const warning = keyWarning(tls);
+  const others = warning === undefined ? [] : [warning];
+  try {
+    const { until } = readPair(tls);
+    if (until > Date.now()) return others;
+    return [...others, `the certificate ${tls.cert} of \`listen.tls\` expired at ${new Date(until).toISOString()}`];
+  } catch (error) {
+    if (!(error instanceof ListFileError)) throw error;
+    return [...others, `\`listen.tls\`: ${error.message}`];
+  }
 }
 
 function isFile(path: string): boolean {

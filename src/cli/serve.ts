@@ -8,6 +8,7 @@ import { PinLoader } from '../app/load-pins.ts';
 import { loadProxy } from '../app/load-proxy.ts';
 import { loadReplicas } from '../app/load-replicas.ts';
 import { loadStore } from '../app/load-store.ts';
+import { loadTls } from '../app/load-tls.ts';
 import { loadTraces } from '../app/load-traces.ts';
 import { Observing } from '../app/observing.ts';
 import { readinessOf } from '../app/readiness.ts';
@@ -24,7 +25,7 @@ import { createLog } from '../observe/log.ts';
 import type { WireTrace } from '../observe/wire-trace.ts';
 import { StoreError } from '../store/errors.ts';
 import { backendLine, greeting } from './banner.ts';
-import { cannotListen } from './cannot-listen.ts';
+import { cannotListen, socketTaken } from './cannot-listen.ts';
 import { frontOf } from './front.ts';
 import { stopOnSignal, TRACES_MS } from './shutdown.ts';
 import type { WorkerMember } from './workers/member.ts';
@@ -102,9 +103,14 @@ export async function serve(
     // The channel to the primary process would keep a worker alive.
     if (member !== undefined) process.disconnect();
   };
+  let tls: Awaited<ReturnType<typeof loadTls>>;
   try {
+    // The primary process has done that for its workers.
+    const taken = member === undefined ? await socketTaken(config.listen) : undefined;
+    if (taken !== undefined) return await abandon(taken);
+    tls = await loadTls(config, log);
     server = await startHttp({
-      listen: config.listen,
+      ...{ listen: config.listen, tls },
       currentGeneration: assembled.currentGeneration,
       gateway: frontOf(assembled, wireTrace),
       limits: { ...config.limits, connectionsTotal },
@@ -150,7 +156,10 @@ export async function serve(
   });
   if (member === undefined) {
     reloader.watch();
-    reloadOnSignal(() => reloader.reload());
+    reloadOnSignal(() => {
+      tls?.reload();
+      return reloader.reload();
+    });
   }
   try {
     await assembled.open(server.url);
@@ -183,6 +192,7 @@ export async function serve(
       // Others still send what they had begun to send.
       if (replicas !== undefined) await sleep(LINGER_MS);
     });
+    tls?.close();
     await server.close({ drainMs: FLUSH_MS });
     await traces?.close(TRACES_MS);
     await observing.close();

@@ -36,6 +36,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   idleMs: shape.quantity(limitTable.processIdleMs).exactOptional(),
   state: shape.choice(processStates).exactOptional(),
   url: shape.httpAddress.exactOptional(),
+  socket: shape.oneLine.exactOptional(),
   headers: shape.headerMap.exactOptional(),
   auth: z.unknown().exactOptional(),
   transport: shape.choice(httpTransports).exactOptional(),
@@ -81,6 +82,9 @@ export function readBackend(
   }
   if (kind === 'stdio' && entry.transport !== undefined) document.reportMeaningless([...path, 'transport'], besideUrl);
   checkClientCredentials(document, path, entry.credentials);
+  // Its metadata would be looked for at the host of `url`, where something else answers.
+  if (entry.socket !== undefined && keys.includes('auth'))
+    document.reportMeaningless([...path, 'auth'], 'without `socket`');
   if (entry.share === true && (entry.maxProcesses ?? 1) > 1) {
     const expected = '1, since `share: true` means one process for all clients';
     document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
@@ -90,7 +94,7 @@ export function readBackend(
 }
 
 const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
-const httpOnly: readonly string[] = ['headers', 'auth', 'credentials'];
+const httpOnly: readonly string[] = ['socket', 'headers', 'auth', 'credentials'];
 const besideUrl = 'beside a `url`';
 
 /**
@@ -155,10 +159,9 @@ export function buildBackend(draft: BackendDraft, directory: string, limits: Lim
     ...(draft.traces && { traces: draft.traces }),
   };
   if (command === undefined) {
-    const { url = '', headers = {}, transport = 'auto' } = draft;
-    const { credentials } = draft;
+    const { transport = 'auto', credentials } = draft;
     return {
-      ...{ kind: 'http', name, url, headers, transport, ...own },
+      ...{ kind: 'http', transport, ...addressOf(draft, directory), ...own },
       ...(auth && { auth }),
       ...(credentials && { credentials }),
     };
@@ -179,6 +182,10 @@ export function buildBackend(draft: BackendDraft, directory: string, limits: Lim
   };
 }
 
-export function buildService({ name, url = '', headers = {}, limits }: BackendDraft): ServiceConfig {
-  return { name, url, headers, ...(limits && { limits }) };
+export function buildService(draft: BackendDraft, directory: string): ServiceConfig {
+  return { ...addressOf(draft, directory), ...(draft.limits && { limits: draft.limits }) };
+}
+
+function addressOf({ name, url = '', socket, headers = {} }: BackendDraft, directory: string): ServiceConfig {
+  return { name, url, headers, ...(socket !== undefined && { socket: resolve(directory, socket) }) };
 }

@@ -11,7 +11,7 @@ import { callersOf, type IdentityReading, readIdentity, withoutIdentity } from '
 import { check } from './issues.ts';
 import { unreachedServices } from './json-rpc.ts';
 import { type LimitName, type Limits, limitNames, limitRow, settleLimits } from './limits.ts';
-import { type ListenSettings, listenShape } from './listen.ts';
+import { type ListenSettings, listenShape, readListen } from './listen.ts';
 import { readMetrics } from './metrics.ts';
 import { readPins } from './pins.ts';
 import { readPolicy } from './policy.ts';
@@ -133,7 +133,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     const draft = readBackend(document, path, name, variables);
     if (draft === undefined || !isNamed) return [];
     if (!isService(document, path, variables)) return [buildBackend(draft, directory, limits)];
-    services.push(buildService(draft));
+    services.push(buildService(draft, directory));
     return [];
   });
 
@@ -154,8 +154,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   notices.push(...unreachedServices(served, places));
   const store = settings && readStore(document, settings, directory);
   return {
-    // Likewise for `listen`: exposure to the network is reported together with all other problems.
-    listen: listenShape.safeParse(document.read(['listen'], variables)).data,
+    listen: readListen(document, directory, variables),
     backends,
     services,
     endpoints,

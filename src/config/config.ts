@@ -104,6 +104,10 @@ export type LogFormat = (typeof logFormats)[number];
 export interface ListenConfig {
   readonly host: string;
   readonly port: number;
+  /** In place of `host` and `port`, which are those of this machine then. */
+  readonly socket?: ListenSocket;
+  /** Absent: HTTP without TLS. */
+  readonly tls?: ListenTls;
   /** Serialized origins (`https://app.example`). Any other `Origin` is refused. */
   readonly allowedOrigins: readonly string[];
   /** Lower-case host names, with or without a port, that `Host` may name besides the address that we listen on. */
@@ -118,6 +122,23 @@ export interface ListenConfig {
   /** Explicit permission to listen on an address that others can reach without authentication. */
   readonly openToNetwork: boolean;
 }
+
+/** A Unix socket. Who may connect is what the rights of the file say. */
+export interface ListenSocket {
+  readonly path: string;
+  readonly mode: number;
+}
+
+/** Absolute paths of PEM files, which are read again when they change. */
+export interface ListenTls {
+  /** The certificate, and those of the authorities between it and the root. */
+  readonly cert: string;
+  readonly key: string;
+  readonly minVersion: TlsVersion;
+}
+
+export const tlsVersions = ['TLSv1.2', 'TLSv1.3'] as const;
+export type TlsVersion = (typeof tlsVersions)[number];
 
 export type BackendConfig = StdioBackendConfig | HttpBackendConfig;
 
@@ -166,6 +187,8 @@ export type HttpTransport = (typeof httpTransports)[number];
 /** A service that speaks JSON-RPC 2.0 over HTTP. */
 export interface ServiceConfig extends Omit<NamedBackend, 'profile' | 'traces'> {
   readonly url: string;
+  /** The absolute path of a Unix socket: connections go there, whatever host `url` names. */
+  readonly socket?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -13,13 +13,20 @@ export function checkConsents(
   listen: ListenConfig,
 ): void {
   const elsewhere = addressElsewhere(identity, listen);
+  const isHidden = listen.socket !== undefined && identity.settings.publicUrl === undefined;
   for (const backend of backends) {
     if (backend.kind !== 'http' || backend.auth?.grant !== 'authorization_code') continue;
+    if (isHidden) document.report(['listen', 'socket'], unopened);
     const complaint = backend.auth.shared ? unshareable(backend.auth, elsewhere) : unshown(identity, elsewhere);
     const path = ['backends', backend.name, 'auth'];
     if (complaint !== undefined) document.report(backend.auth.shared ? [...path, 'shared'] : path, complaint);
   }
 }
+
+const unopened: Complaint = {
+  message: 'no browser can open the consent page: the gateway listens on a Unix socket, and has no other address',
+  expected: '`identity.publicUrl`, with the address of the proxy in front of it',
+};
 
 /** The address that browsers use for us, unless it is loopback. */
 function addressElsewhere({ settings: { publicUrl } }: IdentityReading, { host }: ListenConfig): string | undefined {

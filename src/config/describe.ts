@@ -59,12 +59,23 @@ function section(title: string, lines: readonly string[]): string {
 }
 
 function listening({ listen, endpoints }: Config): string[] {
+  if (listen.socket !== undefined) {
+    const { path, mode } = listen.socket;
+    return [`unix:${path} (mode 0${mode.toString(8)})`, ...admitted(listen)];
+  }
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const asked = endpoints.every(({ identity }) => identity.kind === 'guarded');
   const others = asked ? 'open to the network' : 'open to the network, without authentication';
   const reach = isLoopbackHost(listen.host) ? 'this machine only' : others;
   const port = listen.port === 0 ? 'any free port' : String(listen.port);
-  const lines = [`http://${host}:${port} (${reach})`];
+  const { tls } = listen;
+  const scheme = tls === undefined ? 'http' : 'https';
+  const secured = tls === undefined ? [] : [`certificate ${tls.cert}, from ${tls.minVersion} on`];
+  return [`${scheme}://${host}:${port} (${reach})`, ...secured, ...admitted(listen)];
+}
+
+function admitted(listen: Config['listen']): string[] {
+  const lines: string[] = [];
   if (listen.allowedOrigins.length > 0) lines.push(`origins: ${listen.allowedOrigins.join(', ')}`);
   if (listen.allowedHosts.length > 0) lines.push(`hosts: ${listen.allowedHosts.join(', ')}`);
   return lines;

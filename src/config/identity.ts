@@ -190,10 +190,14 @@ function checkMethods(document: ConfigDocument, path: Path, given: Readonly<Reco
 /**
  * Tokens are issued for a URL, and a client cannot know it from the address that we listen on. Reported at `identity`.
  */
-export function unreachable({ settings, authServer }: IdentityReading, { host }: ListenConfig): Complaint | undefined {
+export function unreachable(
+  { settings, authServer }: IdentityReading,
+  { host, socket }: ListenConfig,
+): Complaint | undefined {
   if (authServer !== undefined && settings.publicUrl !== undefined) return authServerFault(settings.publicUrl);
   const takesNone = settings.issuers.length === 0 && authServer === undefined;
-  if (takesNone || settings.publicUrl !== undefined || isLoopbackHost(host)) return undefined;
+  if (takesNone || settings.publicUrl !== undefined) return undefined;
+  if (socket === undefined && isLoopbackHost(host)) return undefined;
   return {
     message: 'tokens are issued for a URL, and the config does not say which URL clients use',
     expected: '`publicUrl`, such as https://mcp.example.com',

@@ -1,10 +1,12 @@
 /** Where the gateway listens, and who may reach it there. */
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { resolve } from 'node:path';
 import * as z from 'zod';
 import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
-import type { BackendConfig, ListenConfig } from './config.ts';
-import type { Complaint } from './document.ts';
+import { type BackendConfig, type ListenConfig, type ListenSocket, tlsVersions } from './config.ts';
+import type { Complaint, ConfigDocument } from './document.ts';
+import type { Variables } from './expand.ts';
 import type { CheckedOverrides } from './overrides.ts';
 import * as shape from './shapes.ts';
 
@@ -19,20 +21,88 @@ export function isRange(text: string): boolean {
 /** 0: the system chooses a free port. */
 export const portShape = shape.quantity({ unit: 'count', min: 0, max: 65_535 });
 
-const range = shape.text('an address or a CIDR range, such as 10.1.2.3 or 10.1.0.0/16', isRange);
+/** In `trustedProxies`: whoever may open our Unix socket. */
+export const SOCKET_PEERS = 'unix';
+
+const range = shape.text(
+  `an address or a CIDR range, such as 10.1.2.3 or 10.1.0.0/16, or ${SOCKET_PEERS}`,
+  (text) => text === SOCKET_PEERS || isRange(text),
+);
+
+/** The system's limit for the path of a Unix socket, without the zero byte at its end: `sun_path`. */
+export const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
+
+const OWNER_AND_GROUP = 0o660;
+
+/** Text alone: YAML reads 0660 as a decimal number, and 0o660 as another one. */
+const fileMode = shape.textAs('the rights of the file as text in octal, such as "0660"', (text) =>
+  /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined,
+);
 
 export const listenShape = shape.closed('a map of settings', {
   host: shape.listenHost.default('127.0.0.1'),
   port: portShape.default(8808),
+  socket: shape.oneLine.exactOptional(),
+  mode: fileMode.exactOptional(),
+  tls: shape
+    .closed('a map with `cert` and `key`', {
+      cert: shape.oneLine,
+      key: shape.oneLine,
+      minVersion: shape.choice(tlsVersions).default('TLSv1.2'),
+    })
+    .exactOptional(),
   allowedOrigins: z.array(shape.webOrigin, { error: 'a list of origins' }).default([]),
   allowedHosts: z.array(shape.hostHeader, { error: 'a list of host names' }).default([]),
   trustedProxies: z.array(range, { error: 'a list of addresses' }).default([]),
   openToNetwork: shape.flag.default(false),
 });
 
-export type ListenSettings = z.infer<typeof listenShape>;
+type WrittenListen = z.infer<typeof listenShape>;
 
-const usual = listenShape.parse({});
+export interface ListenSettings extends Omit<WrittenListen, 'socket' | 'mode'> {
+  readonly socket?: ListenSocket;
+}
+
+const usual = listenShape.omit({ socket: true, mode: true }).parse({}) satisfies ListenSettings;
+
+/**
+ * Undefined where it is not there, or wrong: that was reported. It is read apart from the rest of the file, so that
+ * exposure to the network is reported together with all other problems. `directory`: what paths are relative to.
+ */
+export function readListen(
+  document: ConfigDocument,
+  directory: string,
+  variables: Variables,
+): ListenSettings | undefined {
+  const { data } = listenShape.safeParse(document.read(['listen'], variables));
+  const keys = document.keys(['listen']) ?? [];
+  if (data === undefined) return undefined;
+  const { socket, mode, tls, ...rest } = data;
+  if (socket === undefined) {
+    if (keys.includes('mode')) document.reportMeaningless(['listen', 'mode'], 'beside a `socket`');
+    const at = rest.trustedProxies.indexOf(SOCKET_PEERS);
+    if (at !== -1) document.reportMeaningless(['listen', 'trustedProxies', at], 'beside a `socket`');
+  } else for (const key of ['host', 'port', 'tls'].filter((it) => keys.includes(it))) contradicts(document, key);
+  const path = socket === undefined ? undefined : resolve(directory, socket);
+  if (path !== undefined && Buffer.byteLength(path) > SOCKET_PATH_BYTES)
+    document.report(['listen', 'socket'], {
+      message: '`socket` is too long for the path of a Unix socket',
+      expected: `a path of at most ${SOCKET_PATH_BYTES} bytes`,
+    });
+  return {
+    ...rest,
+    // Whoever may open the file is on this machine.
+    ...(path !== undefined && { host: 'localhost', port: 0, socket: { path, mode: mode ?? OWNER_AND_GROUP } }),
+    ...(tls && { tls: { ...tls, cert: resolve(directory, tls.cert), key: resolve(directory, tls.key) } }),
+  };
+}
+
+function contradicts(document: ConfigDocument, key: string): void {
+  document.reportKey(['listen', key], {
+    message: `both \`socket\` and \`${key}\``,
+    expected: 'one of them: a Unix socket has no address, and nothing can listen in on it',
+  });
+}
 
 /** `over` is the command line. */
 export function buildListen(
@@ -40,11 +110,13 @@ export function buildListen(
   over: CheckedOverrides = {},
   publicUrl?: string,
 ): ListenConfig {
-  const listen = { ...usual, ...given };
+  const { socket, ...listen }: ListenSettings = { ...usual, ...given };
+  const isElsewhere = over.host !== undefined || over.port !== undefined;
   return {
     ...listen,
     host: over.host ?? listen.host,
     port: over.port ?? listen.port,
+    ...(socket !== undefined && !isElsewhere && { socket }),
     openToNetwork: over.openToNetwork ?? listen.openToNetwork,
     ...(publicUrl !== undefined && { publicHost: new URL(publicUrl).hostname }),
   };
@@ -66,16 +138,18 @@ export function exposure({ host, openToNetwork }: ListenConfig, onCommandLine: b
  * reads the same file. As its own backend it would request its own lists without end. Every path at our origin is ours.
  */
 export function isOurselves(backend: BackendConfig, listen: ListenConfig, publicUrl: string | undefined): boolean {
-  if (backend.kind !== 'http') return false;
+  if (backend.kind !== 'http' || backend.socket !== undefined) return false;
   const url = shape.parseUrl(backend.url);
   // An invalid URL is reported elsewhere.
   if (url === undefined) return false;
   if (publicUrl !== undefined && shape.parseUrl(publicUrl)?.origin === url.origin) return true;
-  return url.protocol === 'http:' && portOf(url) === listen.port && isOurHost(hostOf(url.hostname), listen.host);
+  const isOurScheme = url.protocol === (listen.tls === undefined ? 'http:' : 'https:');
+  return isOurScheme && portOf(url) === listen.port && isOurHost(hostOf(url.hostname), listen.host);
 }
 
-function portOf({ port }: URL): number {
-  return port === '' ? 80 : Number(port);
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
 }
 
 /** Without the brackets of IPv6, and without the trailing dot of a fully qualified name. */

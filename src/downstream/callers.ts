@@ -6,6 +6,9 @@ import { type BlockList, isIP, type Socket } from 'node:net';
 import type { PresentedCredentials } from '../identity/principal.ts';
 import { isIn, listOf } from '../oauth/fetch/addresses.ts';
 
+/** In the list of trusted proxies: peers of a Unix socket, who have no address. */
+const SOCKET_PEERS = 'unix';
+
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withPort = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/;
 /** RFC 4291, 2.5.5.2: an IPv4-mapped address, as a dual-stack socket reports IPv4 and as the URL parser spells it. */
@@ -20,12 +23,15 @@ export type AddressedRequest = Pick<PresentedCredentials, 'socket' | 'headersDis
 export class ClientAddresses {
   /** Undefined where there are none, as for most: each question costs a parsed address. */
   readonly #trusted: BlockList | undefined;
+  readonly #trustsSocket: boolean;
   /** Networks of peers, where there are no proxies: the peers of many requests are few. */
   readonly #networks = new Map<string, string>();
 
   /** Throws for an entry that is neither an address nor a range. */
   constructor(trustedProxies: readonly string[]) {
-    this.#trusted = trustedProxies.length === 0 ? undefined : listOf(trustedProxies);
+    const ranges = trustedProxies.filter((range) => range !== SOCKET_PEERS);
+    this.#trustsSocket = ranges.length < trustedProxies.length;
+    this.#trusted = trustedProxies.length === 0 ? undefined : listOf(ranges);
   }
 
   /** The peer of a connection. Undefined if the peer is a trusted proxy or has disconnected. */
@@ -60,11 +66,12 @@ export class ClientAddresses {
 
   #address({ socket, headersDistinct }: AddressedRequest): string | undefined {
     let caller = plainAddress(socket?.remoteAddress ?? '');
+    const isSocket = caller === undefined && this.#trustsSocket;
     // Most peers are clients. Node makes `headersDistinct` when it is read, which costs more than everything here.
-    if (caller === undefined || !this.#isTrusted(caller)) return caller;
+    if (!isSocket && (caller === undefined || !this.#isTrusted(caller))) return caller;
     // The raw header: the OAuth library is shown none of these headers (oauth/server/create.ts).
     const hops = (headersDistinct?.['x-forwarded-for'] ?? []).join(',').split(',');
-    while (caller !== undefined && this.#isTrusted(caller)) {
+    while (caller === undefined ? isSocket : this.#isTrusted(caller)) {
       const before = plainAddress((hops.pop() ?? '').trim());
       // No hop, or one that is not an address: count the proxy itself.
       if (before === undefined) break;

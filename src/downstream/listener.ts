@@ -1,5 +1,5 @@
 /** The HTTP server: binds the port, watches connections, starts and closes. Requests go to dispatch.ts. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../errors/failure.ts';
@@ -9,14 +9,29 @@ import { Dispatcher, type DispatchOptions } from './dispatch.ts';
 import type { Enter } from './forwarding.ts';
 import { HttpAnswer } from './respond.ts';
 import { Shared, type SharedOptions } from './shared.ts';
+import { listenOnSocket, type UnixSocket } from './unix-socket.ts';
 
 export interface HttpOptions extends SharedOptions, DispatchOptions {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
+  /** Absent: HTTP without TLS. */
+  readonly tls?: TlsServing | undefined;
+}
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** In place of them. */
+  readonly socket?: UnixSocket;
+}
+
+/** Makes a server whose connections are encrypted. Each of its secure sockets has the state of its connection. */
+export interface TlsServing {
+  createServer(options: AnsweringOptions & { readonly handshakeTimeout: number }): AnsweringServer;
 }
 
 /** A way in beside the main one: what its server does with requests before they are served. */
 export interface SideEntrance {
-  readonly listen: HttpOptions['listen'];
+  readonly listen: ListenAddress;
   handle(ports: EntrancePorts): EntranceHandlers;
 }
 
@@ -55,8 +70,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const shared = new Shared(options);
   const dispatcher = new Dispatcher(options, shared);
   const broken = new BrokenConnections();
-  const server = makeServer(shared, dispatcher, broken);
-  const url = await bind(server, options.listen);
+  const server = makeServer(shared, dispatcher, broken, options.tls);
+  const url = await bind(server, options.listen, options.tls && 'https');
   const enter: Enter = (req, res, from) => {
     res.forwarded = from;
     dispatcher.enter(req, res);
@@ -91,16 +106,18 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
-type AnsweringServer = Server<typeof IncomingMessage, typeof HttpAnswer>;
+export type AnsweringServer = Server<typeof IncomingMessage, typeof HttpAnswer>;
+export type AnsweringOptions = ServerOptions<typeof IncomingMessage, typeof HttpAnswer>;
 
 /** `connect`: takes CONNECT, which is refused otherwise. */
 function makeServer(
   shared: Shared,
   { enter, connect }: Pick<Dispatcher, 'enter'> & Partial<EntranceHandlers>,
   broken: BrokenConnections,
+  tls?: TlsServing,
 ): AnsweringServer {
   const { limits, notes } = shared;
-  const server = createServer({
+  const options: AnsweringOptions = {
     ServerResponse: HttpAnswer,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
@@ -110,7 +127,8 @@ function makeServer(
     keepAliveTimeout: IDLE_CONNECTION_MS,
     // Checked by `malformedHost`, for the same reason.
     requireHostHeader: false,
-  });
+  };
+  const server = tls?.createServer({ ...options, handshakeTimeout: limits.headersMs }) ?? createServer(options);
   // All of them, within `headerBytes`: Node 20 drops those beyond a thousand, and our checks would not see them.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connectionsTotal + RESERVED_CONNECTIONS;
@@ -127,7 +145,12 @@ function makeServer(
     res.awaitsContinue = true;
     enter(req, res);
   });
-  server.on('clientError', (error, socket) => broken.break(error, socket, (socket as TrackedSocket)[state].latest));
+  server.on('clientError', (error, socket) => {
+    const { [state]: connection } = socket as Partial<TrackedSocket> & Duplex;
+    // Without it, a TLS handshake has failed: there is nobody to answer.
+    if (connection === undefined) socket.destroy();
+    else broken.break(error, socket, connection.latest);
+  });
   const refuseConnect = (_req: IncomingMessage, socket: Duplex) =>
     broken.dismiss(socket, new Failure('method_not_allowed'), { Allow: 'GET, POST, DELETE, OPTIONS' });
   server.on('connect', connect ?? refuseConnect);
@@ -153,13 +176,19 @@ async function openEntrance(
   };
 }
 
-function bind(server: AnsweringServer, { host, port }: HttpOptions['listen']): Promise<string> {
+function bind(server: AnsweringServer, { host, port, socket }: ListenAddress, scheme = 'http'): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+    const bound = (url: string) => {
       server.off('error', reject);
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
-    });
+      resolve(url);
+    };
+    // A client over a Unix socket has to name some host.
+    if (socket !== undefined) listenOnSocket(server, socket, () => bound('http://localhost'));
+    else
+      server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+        const { address, family, port: own } = server.address() as AddressInfo;
+        bound(`${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${own}`);
+      });
   });
 }

@@ -75,8 +75,10 @@ function hasMetadata({ authorizationServers }: GuardedAuth): boolean {
 }
 
 function baseOf({ bases }: GuardedAuth, { host }: UsedAddress): string {
-  const asked = host === undefined || bases.length === 1 ? undefined : canonicalAudience(`http://${host}`);
-  return bases.find((base) => base === asked) ?? bases[0]!;
+  const usual = bases[0]!;
+  const asked =
+    host === undefined || bases.length === 1 ? undefined : canonicalAudience(`${new URL(usual).protocol}//${host}`);
+  return bases.find((base) => base === asked) ?? usual;
 }
 
 function pathOf({ paths }: GuardedAuth, { path }: UsedAddress): string {

@@ -41,14 +41,17 @@ export class HttpRpcService implements RpcService {
     const limits = { ...options.limits, ...config.limits };
     const url = new URL(config.url);
     this.name = config.name;
-    this.#pools = new HttpPools(url.origin, {
-      connectMs: limits.connectMs,
-      headerBytes: limits.headerBytes,
-      connections: limits.callsPerBackend,
-      queue: HTTP_QUEUE,
-      // A JSON-RPC service has no event streams.
-      streams: 0,
-    });
+    this.#pools = new HttpPools(
+      { url, socket: config.socket },
+      {
+        connectMs: limits.connectMs,
+        headerBytes: limits.headerBytes,
+        connections: limits.callsPerBackend,
+        queue: HTTP_QUEUE,
+        // A JSON-RPC service has no event streams.
+        streams: 0,
+      },
+    );
     this.#deadlines = new Deadlines(limits, clock);
     this.#slots = new Slots(limits, clock);
     this.#monitor = new HealthMonitor({

@@ -81,7 +81,9 @@ export function authorityOf({ hostname, port, protocol }: URL): string {
 }
 
 function addressed({ backends, services }: Addressed): readonly AddressedBackend[] {
-  return [...backends.filter((backend): backend is HttpBackendConfig => backend.kind === 'http'), ...services];
+  const overHttp = backends.filter((backend): backend is HttpBackendConfig => backend.kind === 'http');
+  // What is behind a Unix socket has no address of its own.
+  return [...overHttp, ...services].filter(({ socket }) => socket === undefined);
 }
 
 /** The usual path of a single server wins over others. */

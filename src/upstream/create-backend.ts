@@ -64,7 +64,7 @@ export function createBackend(config: BackendConfig, given: CreateOptions): Back
   const { connectMs, headerBytes, callsPerBackend, streamsPerBackend } = options.limits;
   const connections = callsPerBackend + HTTP_HANDSHAKES;
   const pools = new HttpPools(
-    url.origin,
+    { url, socket: config.socket },
     { connectMs, headerBytes, connections, queue: HTTP_QUEUE, streams: streamsPerBackend },
     () => options.notes.streamsFull(streamsPerBackend),
   );

@@ -19,6 +19,7 @@ import { gatewayConsole } from './rows/gateway-console.ts';
 import { gatewayCore } from './rows/gateway-core.ts';
 import { gatewayCounts } from './rows/gateway-counts.ts';
 import { gatewayCredentials } from './rows/gateway-credentials.ts';
+import { gatewayEdges } from './rows/gateway-edges.ts';
 import { gatewayExtensions } from './rows/gateway-extensions.ts';
 import { gatewayFront } from './rows/gateway-front.ts';
 import { gatewayInspect } from './rows/gateway-inspect.ts';
@@ -74,6 +75,7 @@ export const groups = {
   gatewayBackend,
   gatewayBridge,
   gatewayCatalog,
+  gatewayEdges,
   gatewayExtensions,
   gatewayCore,
   gatewayRun,

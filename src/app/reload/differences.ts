@@ -56,7 +56,7 @@ interface RestartSettings {
 
 /** What was used at start and cannot be changed afterwards. docs/configuration.md has the same table. */
 export const restartSettings: readonly RestartSettings[] = [
-  { section: 'listen', keys: ['host', 'port', 'openToNetwork'], why: 'the port is bound at start' },
+  { section: 'listen', keys: ['host', 'port', 'socket', 'tls', 'openToNetwork'], why: 'the port is bound at start' },
   { section: 'limits', why: 'objects that live as long as the process were made with them' },
   { section: 'log', why: 'the log is opened at start' },
   { section: 'metrics', why: 'the port is bound at start' },

@@ -6,8 +6,9 @@ import type { Config } from '../../config/config.ts';
 import { printable } from '../../config/problems.ts';
 import { httpAddress } from '../../config/shapes.ts';
 import { isObject } from '../../wire/values.ts';
+import { isListening } from '../stale-socket.ts';
 import { API } from './server.ts';
-import { ControlError, controlPath, isListening } from './socket-path.ts';
+import { ControlError, controlPath } from './socket-path.ts';
 
 export interface AskFlags {
   readonly config?: string;

@@ -2,13 +2,15 @@
  * The control socket: the console's API for the user who runs the gateway, over HTTP on a Unix socket. The rights of
  * the file are the authentication: no other user can open it.
  */
-import { chmodSync, lstatSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
+import { listenOnSocket } from '../../downstream/unix-socket.ts';
 import { StoreError } from '../../store/errors.ts';
 import { prepareDirectory } from '../../store/file/directory.ts';
 import { isObject } from '../../wire/values.ts';
-import { ControlError, controlPath, isListening } from './socket-path.ts';
+import { removeStale } from '../stale-socket.ts';
+import { ControlError, controlPath } from './socket-path.ts';
 
 /** As `/console/api` is asked. `path` is below it, such as `/overview`. */
 export interface ControlRequest {
@@ -47,7 +49,9 @@ export async function startControl(
 ): Promise<ControlServer> {
   const path = controlPath(storeDir);
   prepare(storeDir);
-  await removeStale(path);
+  const there = await removeStale(path);
+  if (there === 'not a socket') throw new ControlError(`${path} is not a socket: remove it`);
+  if (there === 'in use') throw new ControlError(`another gateway with the state directory ${dirname(path)} runs`);
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (req, res) => {
     serveRequest(req, res, operate).catch((error: unknown) => {
       fault(error);
@@ -58,12 +62,8 @@ export async function startControl(
   server.maxConnections = CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new ControlError(`cannot listen on ${path} (${codeOf(error)})`)));
-    // The socket must at no time be open to others. It is bound before `listen` returns.
-    const before = process.umask(0o177);
-    server.listen(path, resolve);
-    process.umask(before);
+    listenOnSocket(server, { path, mode: OWNER_ONLY }, resolve);
   });
-  chmodSync(path, OWNER_ONLY);
   server.on('error', fault);
   // The gateway must be able to end while a command waits.
   server.unref();
@@ -87,14 +87,6 @@ function prepare(dir: string): void {
   const { uid, mode } = statSync(dir);
   if (uid !== process.getuid?.() || (mode & 0o022) !== 0)
     throw new ControlError(`other users may write into ${dir}: give it to this user alone (chmod 700)`);
-}
-
-async function removeStale(path: string): Promise<void> {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return;
-  if (!stat.isSocket()) throw new ControlError(`${path} is not a socket: remove it`);
-  if (await isListening(path)) throw new ControlError(`another gateway with the state directory ${dirname(path)} runs`);
-  rmSync(path, { force: true });
 }
 
 async function serveRequest(req: IncomingMessage, res: ServerResponse, operate: Operate): Promise<void> {

@@ -126,10 +126,12 @@ function sourceOf({ source }: Config): string[] {
 function addressOf(config: Config | undefined, headers: readonly LinkHeader[], { remark }: LinkCommand) {
   const endpoint = config?.endpoints.find(({ protocol }) => protocol === undefined);
   if (config === undefined || endpoint === undefined) return undefined;
-  const { host, port } = config.listen;
+  const { host, port, socket, tls } = config.listen;
+  if (socket !== undefined && config.identity.publicUrl === undefined)
+    throw new LinkError('this gateway listens on a Unix socket, which clients cannot use: name an address with --url');
   if (endpoint.identity.kind === 'guarded' && endpoint.identity.keys && headers.length === 0)
     remark('this gateway takes access keys: name the variable that has one with --key-env');
-  const local = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const local = `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return `${config.identity.publicUrl ?? local}${endpoint.path}`;
 }
 

@@ -20,6 +20,7 @@ import { ConfigError, printable } from '../../config/problems.ts';
 import { Counters } from '../../observe/counters.ts';
 import { createLog, type Log } from '../../observe/log.ts';
 import { startMetrics } from '../../observe/metrics/listener.ts';
+import { socketTaken } from '../cannot-listen.ts';
 import type { PrimaryService, Seated, WorkerQuestions } from './questions.ts';
 import { SharedAudit } from './shared-audit.ts';
 import { SharedConfig } from './shared-config.ts';
@@ -53,6 +54,12 @@ function wrong(message: string, expected: string): ConfigError {
 export async function serveByWorkers({ config }: Loaded, source: ConfigSource, count: number): Promise<void> {
   const counters = new Counters();
   const log = createLog({ ...config.log, queueBytes: config.limits.logQueueBytes, counters });
+  const taken = await socketTaken(config.listen);
+  if (taken !== undefined) {
+    log.error({}, taken);
+    process.exitCode = 1;
+    return;
+  }
   const primary = new Primary(count, log);
   const shared = new SharedConfig(config, source, log);
   const audit = new SharedAudit();

@@ -89,22 +89,28 @@ export class BoundedPool implements CallPool {
   }
 }
 
+/** `socket`: of this machine, in place of a connection to the host of `url`. */
+export interface HttpTarget {
+  readonly url: URL;
+  readonly socket?: string | undefined;
+}
+
 export class HttpPools implements CallPools {
   readonly calls: BoundedPool;
   readonly streams: BoundedPool;
   readonly oneWay: BoundedPool;
 
   /** `streamsFull`: called for each stream that found the pool full. */
-  constructor(origin: string, limits: HttpPoolLimits, streamsFull?: () => void) {
+  constructor({ url, socket }: HttpTarget, limits: HttpPoolLimits, streamsFull?: () => void) {
     const open = (connections: number) => (): Pool =>
-      new Pool(origin, {
+      new Pool(url.origin, {
         connections,
         pipelining: 1,
         // Deadlines (deadlines.ts) decide per call how long a response may take.
         headersTimeout: 0,
         bodyTimeout: 0,
         maxHeaderSize: limits.headerBytes,
-        connect: createConnector({ timeout: limits.connectMs }),
+        connect: createConnector({ timeout: limits.connectMs, ...(socket !== undefined && { socketPath: socket }) }),
       });
     this.calls = new BoundedPool(limits.connections + limits.queue, open(limits.connections));
     this.streams = new BoundedPool(limits.streams, open(limits.streams), streamsFull);

@@ -60,7 +60,7 @@ async function presenting(
 ) {
   const backend = new ScriptedBackend(answers);
   const url = await backend.start();
-  const pools = new HttpPools(url.origin, poolLimits);
+  const pools = new HttpPools({ url }, poolLimits);
   const { channel } = openChannel(url, { pools: presentedPools(pools, presenter), headers: configured });
   ends.push(async () => {
     await channel.close();

@@ -137,7 +137,7 @@ describe('opening a session', () => {
     const gone = new ScriptedBackend([silent]);
     const { origin } = await gone.start();
     await gone.stop();
-    const pools = new HttpPools(origin, poolLimits);
+    const pools = new HttpPools({ url: new URL(origin) }, poolLimits);
     onTestFinished(() => pools.close());
     const { open } = await scripted({}, { pools });
     await expect(open()).rejects.toMatchObject({ reason: 'backend_unavailable' });

@@ -114,7 +114,7 @@ export function openChannel(
   options: Partial<HttpChannelOptions> = {},
   limits: Partial<HttpPoolLimits> = {},
 ): Setup {
-  const pools = new HttpPools(url.origin, { ...poolLimits, ...limits });
+  const pools = new HttpPools({ url }, { ...poolLimits, ...limits });
   const sink = new ChannelRecorder();
   const notes = new NotesRecorder();
   const context = httpContext({

@@ -80,7 +80,7 @@ export async function scripted(
 ): Promise<SseSetup> {
   const backend = new SseBackend(script);
   const url = await backend.start();
-  const pools = new HttpPools(url.origin, { ...poolLimits, ...limits });
+  const pools = new HttpPools({ url }, { ...poolLimits, ...limits });
   const sink = new ChannelRecorder();
   const notes = new NotesRecorder();
   const channels: SseChannel[] = [];
