@@ -1,11 +1,12 @@
 /** Redirects back to us: from the backend's authorization server, and from the issuer of the person's own account. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageRequest, type PageResponse, single } from '../../../web/request.ts';
+import type { Errand, FlowCookies } from '../../flow-cookies.ts';
+import { SignInError } from '../../openid/sign-in-error.ts';
 import { consentOf } from '../consent-store.ts';
 import { signedInPath } from '../settings.ts';
 import { hostOf } from './ask-view.ts';
 import { depart, failureView } from './depart.ts';
-import type { Errand, FlowCookies } from './flow-cookies.ts';
 import {
   connected,
   failed,
@@ -18,7 +19,7 @@ import {
   unbound,
   wrongPerson,
 } from './outcome-views.ts';
-import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
+import type { ConnectPorts, PendingConsent } from './ports.ts';
 
 type CallbackParameters = ReadonlyMap<string, string>;
 

@@ -2,14 +2,15 @@
 import { Failure } from '../../../errors/failure.ts';
 import type { Html } from '../../../web/html.ts';
 import { formOf, type PageRequest, type PageResponse, seeOther, shown } from '../../../web/request.ts';
+import type { FlowCookies } from '../../flow-cookies.ts';
+import { SignInError } from '../../openid/sign-in-error.ts';
 import { connectPath, signedInPath } from '../settings.ts';
 import { askView, continueForm, type FormFacts, hostOf, keyForm, signInLink } from './ask-view.ts';
 import type { Browsers } from './browser.ts';
 import { depart } from './depart.ts';
-import type { FlowCookies } from './flow-cookies.ts';
 import { keyAttempts, pageLimits } from './limits.ts';
 import { failed, gone, hindered, malformed, staleForm, tooManyTries, wrongPerson } from './outcome-views.ts';
-import { type ConnectPorts, type PendingConsent, SignInError } from './ports.ts';
+import type { ConnectPorts, PendingConsent } from './ports.ts';
 import { type SignInWay, wayFor } from './ways.ts';
 
 interface ConnectVisit {

@@ -3,12 +3,12 @@
 import { CookieJar } from '../../../web/cookies.ts';
 import { type Mounted, type MountPorts, mount, type PageSet } from '../../../web/mount.ts';
 import type { PageRequest, PageResponse } from '../../../web/request.ts';
+import { FlowCookies } from '../../flow-cookies.ts';
 import { accountsPath, callbackPath, connectPath, signedInPath } from '../settings.ts';
 import { AccountListPages } from './account-list.ts';
 import { Browsers } from './browser.ts';
 import { CallbackPages } from './callback.ts';
 import { ConnectPages } from './connect.ts';
-import { FlowCookies } from './flow-cookies.ts';
 import { wrongMethod } from './outcome-views.ts';
 import type { ConnectPorts } from './ports.ts';
 

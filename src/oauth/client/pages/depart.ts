@@ -1,7 +1,7 @@
 /** Redirects a verified person to the backend's authorization server, and sets the flow's cookie. */
 import { Failure } from '../../../errors/failure.ts';
 import { type PageResponse, seeOther } from '../../../web/request.ts';
-import type { FlowCookies } from './flow-cookies.ts';
+import type { FlowCookies } from '../../flow-cookies.ts';
 import { failed, gone } from './outcome-views.ts';
 import type { PendingConsents } from './ports.ts';
 

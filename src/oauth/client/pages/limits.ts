@@ -4,11 +4,6 @@ const s = 1000;
 const min = 60 * s;
 
 export const pageLimits = {
-  /**
-   * From the redirect to a different server until the return: a person may have to find a second device, or create an
-   * account.
-   */
-  awayMs: 30 * min,
   /** Wrong keys for one link. People paste a key rather than type it: after five misses they do not have it. */
   wrongKeys: 5,
   /** After this the count starts again. */
@@ -24,10 +19,6 @@ export const pageLimits = {
   shownChars: 500,
   /** Scopes that are listed one by one. For the rest the page shows only the number. */
   shownScopes: 50,
-  /** How long an issuer's metadata is cached. */
-  issuerMs: 10 * min,
-  /** Timeout of one request to an issuer. A person waits for it. */
-  requestMs: 10 * s,
 } as const;
 
 /** How wrong keys are counted. */

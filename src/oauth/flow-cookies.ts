@@ -5,16 +5,23 @@
  * https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
  */
 import { createHash } from 'node:crypto';
-import type { Seal } from '../../../store/ports.ts';
-import type { CookieJar } from '../../../web/cookies.ts';
-import { pageLimits } from './limits.ts';
+import type { Seal } from '../store/ports.ts';
+import type { CookieJar } from '../web/cookies.ts';
+
+/**
+ * From the redirect to a different server until the return: a person may have to find a second device, or create an
+ * account.
+ */
+const AWAY_MS = 30 * 60_000;
 
 /** The kind of redirect, and the id that tells it from others in the same browser. */
 export type Errand =
   /** At the backend's authorization server. */
   | { readonly kind: 'consent'; readonly id: string }
   /** At the issuer of the principal. */
-  | { readonly kind: 'sign-in'; readonly state: string };
+  | { readonly kind: 'sign-in'; readonly state: string }
+  /** At the provider behind the bundled authorization server. */
+  | { readonly kind: 'provider'; readonly state: string };
 
 export class FlowCookies {
   readonly #jar: CookieJar;
@@ -29,9 +36,9 @@ export class FlowCookies {
 
   /** Makes the cookie for a redirect. `kept` is encrypted in it. */
   leave(errand: Errand, kept: string): string {
-    const until = this.#now() + pageLimits.awayMs;
+    const until = this.#now() + AWAY_MS;
     const sealed = this.#seal.seal(`${until} ${kept}`, contextOf(errand));
-    return this.#jar.set(nameOf(errand), sealed, pageLimits.awayMs);
+    return this.#jar.set(nameOf(errand), sealed, AWAY_MS);
   }
 
   /** Returns `kept`. Undefined if this browser did not start the flow, or started it too long ago. */

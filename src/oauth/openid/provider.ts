@@ -1,0 +1,203 @@
+/**
+ * Our client at an OpenID provider: the code flow of OpenID Connect with PKCE, and refreshing what came of it. The
+ * caller keeps the secrets of a flow until the person is back.
+ */
+import * as oauth from 'oauth4webapi';
+import { isLoopbackHost } from '../fetch/addresses.ts';
+import { SignInError } from './sign-in-error.ts';
+
+/** Registered beforehand at the provider. */
+export interface OpenIdClient {
+  /** Spelled as in the provider's tokens. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent for a public client. */
+  readonly clientSecret?: string;
+}
+
+/** The type of oauth4webapi's `customFetch`. */
+export type ProviderFetch = (
+  url: string,
+  init: { readonly method: string; readonly headers?: Record<string, string>; readonly body?: unknown },
+) => Promise<Response>;
+
+export interface OpenIdOutside {
+  /** Restricts which URLs besides the issuer's are requested, and limits their responses. */
+  readonly fetch: ProviderFetch;
+  readonly now: () => number;
+}
+
+/** How long a provider's metadata is cached. */
+const METADATA_MS = 600_000;
+/** Timeout of one request to a provider. A person or a client waits for it. */
+const REQUEST_MS = 10_000;
+
+/** Of one flow. Another flow gets others. */
+export interface FlowSecrets {
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+export interface Departure {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly secrets: FlowSecrets;
+  readonly scope: string;
+  /** Further parameters that this provider wants. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+export interface Return {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly secrets: FlowSecrets;
+  readonly parameters: URLSearchParams;
+}
+
+export interface Identified {
+  /** Of the ID token. */
+  readonly claims: oauth.IDToken;
+  readonly refreshToken?: string;
+}
+
+export interface Refreshed {
+  /** Absent where the provider sends no new ID token. */
+  readonly claims?: oauth.IDToken;
+  /** The next refresh token, where the provider rotates them. */
+  readonly refreshToken?: string;
+}
+
+export function newSecrets(): FlowSecrets {
+  return { nonce: oauth.generateRandomNonce(), verifier: oauth.generateRandomCodeVerifier() };
+}
+
+export const newState = oauth.generateRandomState;
+
+/** All methods reject with a SignInError. */
+export class OpenIdProvider {
+  readonly #settings: OpenIdClient;
+  readonly #outside: OpenIdOutside;
+  readonly #client: oauth.Client;
+  #known: { readonly server: oauth.AuthorizationServer; readonly at: number } | undefined;
+
+  constructor(settings: OpenIdClient, outside: OpenIdOutside) {
+    this.#settings = settings;
+    this.#outside = outside;
+    this.#client = { client_id: settings.clientId };
+  }
+
+  async authorizationUrl({ redirectUri, state, secrets, scope, parameters = {} }: Departure): Promise<string> {
+    const { authorization_endpoint: endpoint } = await this.#server();
+    if (endpoint === undefined || !URL.canParse(endpoint))
+      throw new SignInError('its metadata has no authorization endpoint');
+    const url = new URL(endpoint);
+    const all = {
+      ...parameters,
+      response_type: 'code',
+      client_id: this.#settings.clientId,
+      redirect_uri: redirectUri,
+      scope,
+      state,
+      nonce: secrets.nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(secrets.verifier),
+      code_challenge_method: 'S256',
+    };
+    for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  async identify({ state, redirectUri, parameters, secrets }: Return): Promise<Identified> {
+    return this.#asking(async (server) => {
+      const valid = oauth.validateAuthResponse(server, this.#client, parameters, state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        this.#client,
+        this.#authentication(),
+        valid,
+        redirectUri,
+        secrets.verifier,
+        this.#options(),
+      );
+      const expected = { expectedNonce: secrets.nonce, requireIdToken: true };
+      const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, expected);
+      // OpenID Core, 3.1.3.7 lets TLS replace the signature check. A provider on this machine may have no TLS, so
+      // always check.
+      await oauth.validateApplicationLevelSignature(server, response, this.#options());
+      const claims = oauth.getValidatedIdTokenClaims(tokens);
+      if (claims === undefined) throw new SignInError('its response has no ID token');
+      return { claims, ...refreshTokenIn(tokens) };
+    });
+  }
+
+  /** `refused` in the error: the provider does not know this person, or this token, any more. */
+  async refresh(refreshToken: string): Promise<Refreshed> {
+    return this.#asking(async (server) => {
+      const authentication = this.#authentication();
+      const response = await oauth.refreshTokenGrantRequest(
+        server,
+        this.#client,
+        authentication,
+        refreshToken,
+        this.#options(),
+      );
+      const tokens = await oauth.processRefreshTokenResponse(server, this.#client, response);
+      const claims = oauth.getValidatedIdTokenClaims(tokens);
+      if (claims !== undefined) await oauth.validateApplicationLevelSignature(server, response, this.#options());
+      return { ...(claims !== undefined && { claims }), ...refreshTokenIn(tokens) };
+    });
+  }
+
+  async #asking<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T> {
+    const server = await this.#server();
+    try {
+      return await work(server);
+    } catch (cause) {
+      throw asSignInError(cause);
+    }
+  }
+
+  async #server(): Promise<oauth.AuthorizationServer> {
+    const now = this.#outside.now();
+    if (this.#known !== undefined && now - this.#known.at < METADATA_MS) return this.#known.server;
+    const issuer = new URL(this.#settings.issuer);
+    try {
+      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#options() });
+      const server = await oauth.processDiscoveryResponse(issuer, response);
+      this.#known = { server, at: now };
+      return server;
+    } catch (cause) {
+      throw asSignInError(cause);
+    }
+  }
+
+  #authentication(): oauth.ClientAuth {
+    const { clientSecret } = this.#settings;
+    return clientSecret === undefined ? oauth.None() : oauth.ClientSecretPost(clientSecret);
+  }
+
+  #options() {
+    const { protocol, hostname } = new URL(this.#settings.issuer);
+    return {
+      [oauth.customFetch]: this.#outside.fetch,
+      // RFC 8414 requires TLS. Requests to a provider on this machine cannot be intercepted.
+      [oauth.allowInsecureRequests]: protocol === 'http:' && isLoopbackHost(hostname),
+      signal: AbortSignal.timeout(REQUEST_MS),
+    };
+  }
+}
+
+function refreshTokenIn({ refresh_token: refreshToken }: oauth.TokenEndpointResponse) {
+  return refreshToken === undefined ? {} : { refreshToken };
+}
+
+/** Only the code: the library's messages may quote the provider's response. */
+function asSignInError(cause: unknown): SignInError {
+  if (cause instanceof SignInError) return cause;
+  const isRefusal =
+    cause instanceof oauth.AuthorizationResponseError ||
+    // RFC 6749, 5.2: the code or refresh token is not valid. Other codes are faults of the configuration.
+    (cause instanceof oauth.ResponseBodyError && cause.error === 'invalid_grant');
+  if (isRefusal) return new SignInError('it refused the request', { refused: true });
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no connection';
+  return new SignInError(`the request failed or the response is not valid (${code})`, { cause });
+}
