@@ -226,6 +226,7 @@ export function assemble(config: Config, options: AssembleOptions): Assembled {
       const own = isAuthority
         ? await authority.open(config, entrancesOf(currentGeneration.now), url, {
             ...(await storage.open()),
+            ...oauth.forProvider(await storage.open()),
             time,
             warn,
             attempts,

@@ -47,7 +47,7 @@ export class AuthServerHost {
     return {
       issuer: server.issuer,
       keys: () => server.jwks(),
-      groupsOf: (subject) => server.groupsOf(subject),
+      groupsIn: (claims) => server.groupsIn(claims),
       algorithms: ['ES256'],
       // The same clock issued the tokens.
       clockToleranceMs: 0,
@@ -75,7 +75,7 @@ export class AuthServerHost {
       ? undefined
       : tokenPrincipal({
           ...{ issuer, claims: { iss: issuer, sub: subject } },
-          groups: this.#server?.groupsOf(subject),
+          groups: await this.#server?.groupsOf(subject),
         });
   }
 

@@ -19,6 +19,8 @@ import { openIdSignIn } from '../oauth/client/pages/openid.ts';
 import type { ConnectPorts } from '../oauth/client/pages/ports.ts';
 import type { TrustedFetch } from '../oauth/client/ports.ts';
 import { accountsPath, type BackendAuthSettings, clientDocumentPath } from '../oauth/client/settings.ts';
+import { SingleFlight } from '../oauth/client/single-flight.ts';
+import type { AuthServerOutside } from '../oauth/server/ports.ts';
 import type { WallClock, Warn } from '../observe/ports.ts';
 import type { RefusalLog } from '../observe/refusals.ts';
 import type { Generation } from '../pipeline/generation.ts';
@@ -26,7 +28,7 @@ import type { ConsentWaiter } from '../pipeline/interceptors/consent.ts';
 import type { AttemptCounts } from '../store/counts.ts';
 import type { StoreEngine } from '../store/engine.ts';
 import { MemoryBus } from '../store/memory.ts';
-import type { Bus } from '../store/ports.ts';
+import type { Bus, Lease } from '../store/ports.ts';
 import { RecordLease } from '../store/record-lease.ts';
 import type { PresentedTo } from '../upstream/create-backend.ts';
 import type { Mounted } from '../web/mount.ts';
@@ -152,14 +154,30 @@ export class UpstreamOAuth {
     if (auths.some(({ implied }) => implied !== true) || (auths.length > 0 && state.isThere)) await this.#ready();
   }
 
+  /** What the bundled authorization server needs to ask a provider. */
+  forProvider(state: OpenState): Pick<AuthServerOutside, 'providerFetch' | 'flights'> {
+    const { time } = this.#ports;
+    return {
+      providerFetch: (issuer) => new GuardedFetch({ url: issuer }, this.#fetching(state)).fetch,
+      flights: new SingleFlight({ lease: this.#lease(state), bus: this.#bus, time }),
+    };
+  }
+
+  #fetching({ outwardFetch }: OpenState) {
+    const trusted: TrustedFetch = (address, init) => fetch(address, init);
+    return { time: this.#ports.time, outward: outwardFetch, trusted };
+  }
+
+  #lease({ records }: OpenState): Lease {
+    return this.#ports.store?.lease ?? new RecordLease(records, () => this.#ports.time.now());
+  }
+
   #open({ identity, isAuthServer, backends }: OAuthSettings, storage: OpenStorage): OpenBackendOAuth {
     const { time, warn, refusals, currentGeneration, authority, attempts } = this.#ports;
-    const { url, records, seal, outwardFetch } = storage;
+    const { url, records, seal } = storage;
     const [publicUrl = url] = basesOf(identity, url);
-    const trusted: TrustedFetch = (address, init) => fetch(address, init);
-    const outside = { time, outward: outwardFetch, trusted };
-    const lease = this.#ports.store?.lease ?? new RecordLease(records, () => time.now());
-    const stored = { records, lease, bus: this.#bus };
+    const outside = this.#fetching(storage);
+    const stored = { records, lease: this.#lease(storage), bus: this.#bus };
     const credentials = createCredentials({ publicUrl, backends }, { ...stored, ...outside, warn });
     const { consents } = credentials;
     const clients = identity.issuers.flatMap(({ issuer, signIn }) =>

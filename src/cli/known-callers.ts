@@ -12,7 +12,8 @@ export function knownCallers({ identity, authServer }: Config): TrustedCredentia
   const users = entriesIn(authServer?.userFile, (text) => readUserFile(text).users);
   const keyNames = identity.keyFile === undefined ? undefined : keys?.map(({ name }) => name);
   // The groups that an issuer elsewhere gives are not known here.
-  if (identity.issuers.length > 0 || keys === undefined || users === undefined) return { ...callers, keyNames };
+  const isElsewhere = identity.issuers.length > 0 || authServer?.company !== undefined;
+  if (isElsewhere || keys === undefined || users === undefined) return { ...callers, keyNames };
   return { ...callers, keyNames, groups: [...keys, ...users].flatMap(({ groups = [] }) => groups) };
 }
 

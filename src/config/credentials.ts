@@ -3,9 +3,10 @@ import * as z from 'zod';
 import { isSafeAddress } from '../identity/documents.ts';
 import { isSigningKey } from '../oauth/client/client-proof.ts';
 import { type BackendAuth, type GrantType, grants, subjectTokenTypes } from '../oauth/client/settings.ts';
+import { issuerAddress } from './address-shapes.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
-import { issuerAddress, scopeList, visible } from './identity-shapes.ts';
+import { scopeList, visible } from './identity-shapes.ts';
 import { check } from './issues.ts';
 import * as shape from './shapes.ts';
 

@@ -86,7 +86,7 @@ function authServer({ authServer: it, identity, store }: Config): string[] {
   const clients = it.registration === 'open' ? 'clients register themselves' : 'clients do not register';
   const times = [it.tokenTtlMs, it.refreshTtlMs].map((ms) => writeQuantity(ms, 'ms'));
   const lines = [
-    `issuer ${identity.publicUrl ?? 'the address that it listens on'}; users in ${it.userFile}`,
+    `issuer ${identity.publicUrl ?? 'the address that it listens on'}; ${it.company === undefined ? `users in ${it.userFile}` : `people sign in at ${it.company.issuer}`}`,
     `${clients}; access tokens for ${times[0]}, refresh tokens for ${times[1]}; state in ${storePlace(store)}`,
   ];
   return [section('authorization server', lines)];

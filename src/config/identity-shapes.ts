@@ -1,19 +1,10 @@
 /** The shape of `identity` in a file, at the top and at an endpoint. */
 import * as z from 'zod';
-import { isSafeAddress } from '../identity/documents.ts';
 import { scopeToken } from '../identity/key-file.ts';
 import { algorithms } from '../identity/settings.ts';
+import { issuerAddress, safeAddress } from './address-shapes.ts';
 import { authServerShape } from './authserver.ts';
 import * as shape from './shapes.ts';
-
-const aSafeAddress = 'an https:// address, or an http:// one on this machine';
-const safeAddress = shape.text(aSafeAddress, isSafeAddress);
-
-/** RFC 8414, 2: neither query nor fragment. Kept exactly as written, since issuers are compared as strings. */
-export const issuerAddress = shape.text(
-  `${aSafeAddress}, without ? and #, spelled exactly as in its tokens`,
-  (text) => isSafeAddress(text) && !/[?#\s]/.test(text),
-);
 
 const publicUrl = shape.textAs(
   'scheme, host and port, such as https://mcp.example.com: the paths are those of the endpoints',

@@ -4,13 +4,12 @@
  */
 
 import { resolve } from 'node:path';
-import type * as z from 'zod';
 import type { GuardedSettings, GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
 import type { TrustedCredentials } from '../policy/match.ts';
 import { methods } from '../wire/methods.ts';
-import { authServerFault, type authServerShape } from './authserver.ts';
+import { authServerFault, authServerIn } from './authserver.ts';
 import type { ListenConfig } from './config.ts';
 import type { Complaint, ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -65,12 +64,12 @@ export function readIdentity(
       ...(local?.scopes !== undefined && { localScopes: local.scopes }),
     },
     guard: defaultGuard(draft),
-    ...(authServer !== undefined && { authServer: authServerIn(authServer, directory) }),
+    ...(authServer !== undefined && {
+      authServer: authServerIn(authServer, directory, (complaint) =>
+        document.report([...here, 'authServer'], complaint),
+      ),
+    }),
   };
-}
-
-function authServerIn({ users, ...rest }: z.infer<typeof authServerShape>, directory: string): AuthServerSettings {
-  return { userFile: resolve(directory, users), ...rest };
 }
 
 export function callersOf({ keyFile, issuers }: IdentitySettings, authServer: unknown): TrustedCredentials {

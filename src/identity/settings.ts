@@ -1,5 +1,6 @@
 /** The identity part of the config, validated and complete. */
 import type { JSONWebKeySet } from 'jose';
+import type { Claims } from './principal.ts';
 
 /**
  * `challenge` responds with HTTP status and OAuth challenge; `envelope` inside JSON-RPC, for deployments with only
@@ -26,8 +27,8 @@ export interface IssuerSettings {
   readonly jwksUri?: string;
   /** For an issuer in this process, instead of an address. */
   readonly keys?: () => JSONWebKeySet;
-  /** The groups of a subject, for an issuer in this process. */
-  readonly groupsOf?: (subject: string) => readonly string[];
+  /** The groups of a token's holder, for an issuer in this process. */
+  readonly groupsIn?: (claims: Claims) => readonly string[];
   readonly algorithms: readonly Algorithm[];
   readonly clockToleranceMs: number;
   /**

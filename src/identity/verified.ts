@@ -20,7 +20,7 @@ export function verifiedOf(
   if (claims.cnf !== undefined && claims.cnf !== null) {
     return refused('The token is bound to a key, which the gateway cannot check');
   }
-  const groups = typeof claims.sub === 'string' ? settings.groupsOf?.(claims.sub) : undefined;
+  const groups = settings.groupsIn?.(claims);
   const principal = tokenPrincipal({ issuer: settings.issuer, claims: deepFrozen(claims), groups, expiresAt });
   if (principal === undefined) return refused('The token has no subject');
   return {

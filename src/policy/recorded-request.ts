@@ -1,3 +1,4 @@
+import { claimAt } from '../identity/claim-at.ts';
 /**
  * The facts of a decided request that are recorded for rehearsals of another policy. What a client sent is recorded
  * only as far as rules read it: single arguments that are named in a rule, and claims that are. Nothing with the usual
@@ -8,7 +9,7 @@ import { isObject } from '../wire/values.ts';
 import { type AuthorizationRequest, argumentsOf } from './authorization-request.ts';
 import type { Operation, Thing } from './question.ts';
 import type { PolicySettings, RuleEffect } from './rules.ts';
-import { claimAt, groupsOf } from './who.ts';
+import { groupsOf } from './who.ts';
 
 export interface RecordingSettings {
   /** The absolute path. */

@@ -1,5 +1,6 @@
 /** Whether a rule is about a principal. */
-import type { Claims, Principal } from '../identity/principal.ts';
+import { claimAt } from '../identity/claim-at.ts';
+import type { Principal } from '../identity/principal.ts';
 import { NameSet } from './names.ts';
 import type { ClaimValue, Who } from './rules.ts';
 
@@ -77,18 +78,4 @@ export function groupsOf({ groups, claims }: Principal, groupsClaim: string): re
   const value = claimAt(claims, groupsClaim);
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   return items.filter((item) => typeof item === 'string');
-}
-
-/**
- * The claim with this name; if there is none, the one at the dotted path (`realm_access.roles`). Only issuers choose
- * names.
- */
-export function claimAt(claims: Claims, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
-  let value: unknown = claims;
-  for (const step of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Record<string, unknown>)[step];
-  }
-  return value;
 }

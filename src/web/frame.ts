@@ -82,7 +82,7 @@ ${styleElement}
 </head>
 <body>
 <div class="frame">
-<p class="name">Bascule</p>
+<header class="name">Bascule</header>
 <main>
 <h1>${title}</h1>
 ${body}

@@ -17,13 +17,13 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-export async function startAuthorized(): Promise<Running> {
+export async function startAuthorized(authServer: object = { users: 'users.json' }): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), 'bascule-browser-'));
   const users = addUser(undefined, who.name, await hashPassword(who.password), 0);
   await writeFile(join(folder, 'users.json'), writeUserFile(users));
   const config = {
     backends: { demo: { command: process.execPath, args: [join(ROOT, 'dist/demo.js')] } },
-    identity: { authServer: { users: 'users.json' } },
+    identity: { authServer },
     store: { dir: 'state' },
   };
   const configFile = join(folder, 'bascule.yaml');

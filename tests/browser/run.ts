@@ -16,6 +16,7 @@ import { Browser } from '../interaction/authserver/browser.ts';
 import { type Proof, writeProofs } from '../requirements/proofs.ts';
 import { approvalCases } from './approval-cases.ts';
 import { allow, openPage, signIn, startChromium } from './chromium.ts';
+import { companyCases } from './company-cases.ts';
 import { consoleCases } from './console-cases.ts';
 import { type Running, startAuthorized, who } from './gateway.ts';
 import { Remote, useTool } from './remote.ts';
@@ -145,7 +146,7 @@ const cases: readonly Case[] = [
 
 const all: readonly Case[] = [
   ...cases,
-  ...[consoleCases, approvalCases].flat().map(
+  ...[consoleCases, approvalCases, companyCases].flat().map(
     ({ title, verifies, run }): Case => ({
       title,
       verifies,

@@ -1,6 +1,7 @@
 /** The credentials for one backend on behalf of one principal. The store is authoritative; this is a cache of it. */
 import { Failure } from '../../errors/failure.ts';
 import type { WallClock, Warn } from '../../observe/ports.ts';
+import type { Stored } from '../typed-records.ts';
 import { acquire, type OAuthBackend, type TokenSubject } from './acquire.ts';
 import { AuthBackoff } from './auth-backoff.ts';
 import { type Challenge, challengeIn } from './challenge.ts';
@@ -14,7 +15,6 @@ import type { Registrations } from './registration.ts';
 import { covers, scopesToAsk } from './scopes.ts';
 import type { SingleFlight } from './single-flight.ts';
 import { type Access, endOf, isFresh, type StoredTokens, type TokenShelf } from './tokens.ts';
-import type { Stored } from './typed-records.ts';
 
 export interface AccountPorts {
   readonly publicUrl: string;

@@ -9,12 +9,12 @@ import { Failure, failures, type Reason } from '../../errors/failure.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
+import { TypedRecords } from '../typed-records.ts';
 import type { TokenDemand } from './acquire.ts';
 import { clientShape, type OAuthClient } from './client.ts';
 import { credentialLimits } from './limits.ts';
 import { covers, offlineAccess, withOfflineAccess } from './scopes.ts';
 import { serverShape } from './server-metadata.ts';
-import { TypedRecords } from './typed-records.ts';
 
 const principalShape = z.object({
   key: z.string(),

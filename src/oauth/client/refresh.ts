@@ -3,12 +3,12 @@
  * ends the whole grant (RFC 9700, 4.14.2).
  */
 import * as oauth from 'oauth4webapi';
+import type { Stored } from '../typed-records.ts';
 import type { AccountPorts } from './account.ts';
 import type { OAuthBackend } from './acquire.ts';
 import { isCurrent } from './client.ts';
 import { asClient, askForToken, asServer, GrantRefused, type TokenClient } from './token-endpoint.ts';
 import { endOf, refreshedTokens, type StoredTokens, withoutTokens } from './tokens.ts';
-import type { Stored } from './typed-records.ts';
 
 /**
  * `old`: the tokens that were found to be expired. Resolves with the stored tokens afterwards: new ones, or none

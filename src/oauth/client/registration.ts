@@ -8,6 +8,7 @@ import { Failure } from '../../errors/failure.ts';
 import type { WallClock } from '../../observe/ports.ts';
 import type { Records } from '../../store/ports.ts';
 import { isLoopbackHost } from '../fetch/addresses.ts';
+import { type Stored, TypedRecords } from '../typed-records.ts';
 import type { OAuthBackend } from './acquire.ts';
 import { authMethods, clientShape, type OAuthClient } from './client.ts';
 import { clientDocument, clientNature, redirectUri } from './client-document.ts';
@@ -17,7 +18,6 @@ import { credentialLimits } from './limits.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { SingleFlight } from './single-flight.ts';
 import { asServer, GrantRefused, named } from './token-endpoint.ts';
-import { type Stored, TypedRecords } from './typed-records.ts';
 
 /** RFC 7591, 3.2.1: `endsAt` is when the secret expires. */
 const registrationShape = z.object({ client: clientShape, endsAt: z.number().optional() });

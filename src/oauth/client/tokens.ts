@@ -1,11 +1,11 @@
 /** Tokens as stored: with their server and client, and with the requested scopes. */
 import * as z from 'zod';
 import type { Records } from '../../store/ports.ts';
+import { TypedRecords } from '../typed-records.ts';
 import { clientShape } from './client.ts';
 import { credentialLimits } from './limits.ts';
 import { serverShape } from './server-metadata.ts';
 import type { Granted } from './token-endpoint.ts';
-import { TypedRecords } from './typed-records.ts';
 
 const accessShape = z.object({
   token: z.string(),

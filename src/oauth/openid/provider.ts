@@ -86,6 +86,12 @@ export class OpenIdProvider {
     this.#client = { client_id: settings.clientId };
   }
 
+  /** Scopes for a sign-in that can be refreshed, where the provider names a scope for that. */
+  async usualScopes(): Promise<readonly string[]> {
+    const { scopes_supported: supported = [] } = await this.#server();
+    return ['openid', 'profile', ...(supported.includes('offline_access') ? ['offline_access'] : [])];
+  }
+
   async authorizationUrl({ redirectUri, state, secrets, scope, parameters = {} }: Departure): Promise<string> {
     const { authorization_endpoint: endpoint } = await this.#server();
     if (endpoint === undefined || !URL.canParse(endpoint))

@@ -2,18 +2,22 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider, Session } from 'oidc-provider';
+import type { CompanySignIn } from './company/sign-in.ts';
 import { formCookie } from './cookies.ts';
+import type { Directory } from './directory.ts';
 import { type FormTokens, readForm } from './forms.ts';
 import { leadTo, show } from './pages/answers.ts';
+import { companySignInPage } from './pages/company.ts';
 import { loginPage } from './pages/login.ts';
 import { ended, signedIn, signedOut, signOutPage } from './pages/others.ts';
 import { type SignInForm, type SignInParts, signInBy } from './sign-in.ts';
-import type { Users } from './users.ts';
 
 export interface AccountParts extends SignInParts {
   readonly provider: Provider;
   readonly tokens: FormTokens;
-  readonly users: Pick<Users, 'isCurrent'>;
+  readonly directory: Pick<Directory, 'isCurrent' | 'shownAs'>;
+  /** Absent where people sign in with a password. */
+  readonly company: Pick<CompanySignIn, 'begin' | 'providerName'> | undefined;
   readonly issuer: URL;
   readonly signedInMs: number;
 }
@@ -37,30 +41,39 @@ export class Accounts {
    */
   async who(cookies: string | undefined): Promise<string | undefined> {
     if (cookies === undefined) return undefined;
-    const { issuer, users } = this.#parts;
+    const { issuer, directory } = this.#parts;
     const request = { headers: { cookie: cookies, host: issuer.host }, socket: {} } as IncomingMessage;
     const session = await this.#sessionOf(request, {} as ServerResponse);
     const name = session?.accountId;
-    return name !== undefined && users.isCurrent(name, session?.loginTs) ? name : undefined;
+    return name !== undefined && (await directory.isCurrent(name, session?.loginTs)) ? name : undefined;
   }
 
   /** After sign-in, `?return=/path` redirects to a page of this gateway. */
   async signIn(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { tokens } = this.#parts;
+    const { tokens, company } = this.#parts;
     const target = new URL(req.url ?? '', this.#parts.issuer).searchParams.get('return') ?? '';
     const back = ownPage.test(target) ? target : undefined;
     const known = this.#browserOf(req, res);
     if (req.method !== 'POST') {
       const browser = known ?? this.#meet(req, res);
-      return show(res, loginPage({ token: tokens.make('sign-in', browser, back ?? '') }));
+      const token = tokens.make('sign-in', browser, back ?? '');
+      return show(
+        res,
+        company === undefined ? loginPage({ token }) : companySignInPage({ token, provider: company.providerName }),
+      );
     }
     const form = await readForm(req);
     if (form === undefined || known === undefined) return show(res, ended);
     const token = tokens.make('sign-in', known, back ?? '');
     if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
+    if (company !== undefined) return company.begin(res, { kind: 'page', ...(back !== undefined && { back }) });
     const again: SignInForm['again'] = (more) => loginPage({ token, ...more });
     const name = await signInBy({ req, res, form, again }, this.#parts);
-    if (name === undefined) return;
+    if (name !== undefined) await this.enter(req, res, name, back);
+  }
+
+  /** Signs the browser in, and leads on. */
+  async enter(req: IncomingMessage, res: ServerResponse, name: string, back: string | undefined): Promise<void> {
     await this.#begin(req, res, name);
     if (back === undefined) show(res, signedIn);
     else leadTo(res, back);
@@ -71,7 +84,10 @@ export class Accounts {
     const session = await this.#sessionOf(req, res);
     const user = session?.accountId;
     if (session === undefined || user === undefined) return show(res, signedOut);
-    if (req.method !== 'POST') return show(res, signOutPage(user, tokens.make('sign-out', session.uid)));
+    if (req.method !== 'POST') {
+      const shown = await this.#parts.directory.shownAs(user);
+      return show(res, signOutPage(shown, tokens.make('sign-out', session.uid)));
+    }
     const form = await readForm(req);
     if (!tokens.isRight(form?.get('token') ?? null, 'sign-out', session.uid)) return show(res, ended);
     await session.destroy();
@@ -83,7 +99,7 @@ export class Accounts {
     const { provider, signedInMs } = this.#parts;
     await (await this.#sessionOf(req, res))?.destroy();
     const session = new provider.Session();
-    session.loginAccount({ accountId: name, amr: ['pwd'] });
+    session.loginAccount({ accountId: name, ...(this.#parts.company === undefined && { amr: ['pwd'] }) });
     await session.save(Math.floor(signedInMs / 1000));
     const { cookies } = provider.createContext(req, res);
     cookies.set(provider.cookieName('session'), session.jti, { ...this.#cookieOptions, maxAge: signedInMs });

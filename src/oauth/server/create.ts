@@ -7,10 +7,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import type { ErrorOut, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { ClientAddresses } from '../../downstream/callers.ts';
+import type { Claims } from '../../identity/principal.ts';
 import { page } from '../../web/frame.ts';
+import { OpenIdProvider } from '../openid/provider.ts';
 import { Accounts } from './accounts.ts';
 import { clientCollection, interactionCollection } from './adapter.ts';
 import { AdmissionLimit, ByAddress, keepClient } from './admission.ts';
+import { People } from './company/people.ts';
+import { CompanySignIn } from './company/sign-in.ts';
+import type { Directory } from './directory.ts';
 import { FormTokens } from './forms.ts';
 import { Holdings } from './holdings.ts';
 import { Interactions } from './interactions.ts';
@@ -43,8 +48,10 @@ export interface AuthServer {
   jwks(): JSONWebKeySet;
   /** Serves a request whose path is ours (`routeOf`). Never rejects. */
   handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void>;
-  /** The groups that the user file gives to a user. */
-  groupsOf(name: string): readonly string[];
+  /** The groups of a user: those of the user file, or those that the provider last named. */
+  groupsOf(name: string): readonly string[] | Promise<readonly string[]>;
+  /** The groups of the holder of a token. */
+  groupsIn(claims: Claims): readonly string[];
   /** The user whom the browser with these cookies is signed in as. */
   signedIn(cookies: string | undefined): Promise<string | undefined>;
   close(): void;
@@ -54,9 +61,11 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const { issuer, settings } = options;
   const { records, time, warn, attempts } = outside;
   const keys = await loadKeys(records, time.now(), settings.tokenTtlMs);
-  const users = new Users({ file: outside.userFileAt(settings.userFile), time, warn });
+  const { directory, company } = peopleOf(options, outside);
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
+  // People who signed in elsewhere are not asked for longer than tokens go on without the provider.
+  const signedInMs = company === undefined ? limits.signedInMs : limits.unconfirmedMs;
   const callers = new ClientAddresses(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs } = limits;
   const documents = new ByAddress({ kind: 'document', most, withinMs }, attempts, callers);
@@ -69,7 +78,9 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     keys,
     resources,
     scopes,
-    isCurrent: (name, since) => users.isCurrent(name, since),
+    directory,
+    signedInMs,
+    carriesGroups: company !== undefined,
     holdings: new Map([
       ['Client', clients],
       ['Interaction', open],
@@ -80,23 +91,24 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   });
   listen(provider, outside, (id) => keepClient(id, time.now() + settings.refreshTtlMs, records, clients));
   const tokens = new FormTokens(keys.cookie);
-  const signInParts = { signIn: new SignIn(users, attempts), callers, refused: outside.refused };
+  const users = directory instanceof Users ? directory : noUsers;
+  const shared = { signIn: new SignIn(users, attempts), callers, refused: outside.refused, directory, company };
   const home = new URL(issuer);
   const accounts = new Accounts({
-    ...signInParts,
+    ...shared,
     provider,
     tokens,
-    users,
     issuer: home,
-    signedInMs: limits.signedInMs,
+    signedInMs,
   });
   const server = new Server({
     issuer: home,
     provider,
     registrations: new AdmissionLimit('registration', attempts, callers, clients),
     authorizations: new AdmissionLimit('authorization', attempts, callers, open),
-    interactions: new Interactions({ ...signInParts, provider, tokens, scopes, resources }),
+    interactions: new Interactions({ ...shared, provider, tokens, scopes, resources }),
     accounts,
+    company,
     scopes,
     resources,
     warn,
@@ -106,9 +118,39 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
     jwks: () => keys.published,
     handle: (req, res, path) => server.handle(req, res, path),
     signedIn: (cookies) => accounts.who(cookies),
-    groupsOf: (name) => users.find(name)?.groups ?? [],
-    close: () => users.close(),
+    groupsOf: (name) => directory.groupsOf(name),
+    groupsIn: ({ sub, groups }) =>
+      company === undefined && typeof sub === 'string' ? users.groupsOf(sub) : texts(groups),
+    close: () => directory.close(),
   };
+}
+
+/** A directory for sign-in with passwords where there are none. */
+const noUsers = { find: () => undefined, groupsOf: () => [] };
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+interface PeopleParts {
+  readonly directory: Directory;
+  readonly company: CompanySignIn | undefined;
+}
+
+function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOutside): PeopleParts {
+  const { time, warn } = outside;
+  const { userFile, company } = settings;
+  if (company === undefined) {
+    return { directory: new Users({ file: outside.userFileAt(userFile ?? ''), time, warn }), company: undefined };
+  }
+  const provider = new OpenIdProvider(company, {
+    fetch: outside.providerFetch(company.issuer),
+    now: () => time.now(),
+  });
+  const keptMs = settings.refreshTtlMs + limits.usedClientExtraMs;
+  const people = new People({ settings: company, provider, flights: outside.flights, keptMs }, outside);
+  const parts = { issuer: new URL(issuer), settings: company, provider, people };
+  return { directory: people, company: new CompanySignIn(parts, outside) };
 }
 
 /** Logs the library's errors by name and code only, never with what a client sent. */
@@ -140,6 +182,7 @@ interface ServerParts {
   readonly authorizations: AdmissionLimit;
   readonly interactions: Interactions;
   readonly accounts: Accounts;
+  readonly company: CompanySignIn | undefined;
   readonly scopes: ScopeBook;
   readonly resources: Resources;
   readonly warn: AuthServerOutside['warn'];
@@ -178,12 +221,24 @@ class Server {
       if (route.id !== undefined) return interactions.handle(req, res, route.id);
       return path === paths.signIn ? accounts.signIn(req, res) : accounts.signOut(req, res);
     }
+    if (route.kind === 'returned') return this.#arrive(req, res);
     if (route.kind === 'authorize') {
       if (!(await authorizations.admits(req, res))) return;
       req.url = withUsualScope(req.url, this.#parts);
     }
     if (route.kind === 'register' && !(await registrations.admits(req, res))) return;
     await this.#library(req, res);
+  }
+
+  /** A person comes from the company's provider. */
+  async #arrive(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { interactions, accounts, company } = this.#parts;
+    if (company === undefined) return show(res, ended);
+    const arrived = await company.arrive(req, res);
+    if (arrived === undefined) return;
+    const { name, purpose } = arrived;
+    if (purpose.kind === 'client') return interactions.arrived(res, purpose.interaction, name);
+    return accounts.enter(req, res, name, purpose.back);
   }
 }
 

@@ -1,10 +1,16 @@
-/** The two pages on the way to a token: sign-in, and consent to the client. */
+/**
+ * The two pages on the way to a token: sign-in, and consent to the client. Where people sign in at a provider, consent
+ * comes first, on the only page that names the client.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
 import { isOnThisComputer } from './clients.ts';
+import type { CompanySignIn } from './company/sign-in.ts';
+import type { Directory } from './directory.ts';
 import { type FormTokens, readForm } from './forms.ts';
-import { leadTo, show } from './pages/answers.ts';
-import { consentPage } from './pages/consent.ts';
+import { leadTo, type ShownPage, show } from './pages/answers.ts';
+import { anywhere } from './pages/company.ts';
+import { type ConsentView, consentPage } from './pages/consent.ts';
 import { type LoginView, loginPage } from './pages/login.ts';
 import { ended } from './pages/others.ts';
 import { paths } from './paths.ts';
@@ -14,6 +20,9 @@ import { type SignInParts, signInBy } from './sign-in.ts';
 
 export interface InteractionParts extends SignInParts {
   readonly provider: Provider;
+  readonly directory: Pick<Directory, 'shownAs'>;
+  /** Absent where people sign in with a password. */
+  readonly company: Pick<CompanySignIn, 'begin' | 'providerName'> | undefined;
   readonly tokens: FormTokens;
   readonly scopes: ScopeBook;
   readonly resources: Resources;
@@ -57,8 +66,12 @@ export class Interactions {
     return this.#parts.provider.Client.find(id).catch(() => undefined);
   }
 
-  #ask(turn: InteractionRequest): void {
-    show(turn.res, turn.interaction.prompt.name === 'login' ? this.#login(turn) : this.#consent(turn));
+  async #ask(turn: InteractionRequest): Promise<void> {
+    if (turn.interaction.prompt.name !== 'login') return show(turn.res, await this.#consent(turn));
+    show(
+      turn.res,
+      this.#parts.company === undefined ? this.#login(turn) : this.#consentBefore(turn, this.#parts.company),
+    );
   }
 
   async #answer(turn: InteractionRequest, form: URLSearchParams): Promise<void> {
@@ -67,10 +80,30 @@ export class Interactions {
       const result = { error: 'access_denied', error_description: 'the user denied the request' };
       return this.#parts.provider.interactionFinished(turn.req, turn.res, result, { mergeWithLastSubmission: false });
     }
-    if (turn.interaction.prompt.name === 'login') return this.#signIn(turn, form);
+    if (turn.interaction.prompt.name === 'login') {
+      const { company } = this.#parts;
+      if (company === undefined) return this.#signIn(turn, form);
+      if (action !== 'allow') return this.#ask(turn);
+      return company.begin(turn.res, { kind: 'client', interaction: turn.interaction.uid });
+    }
     if (action === 'allow') return this.#allow(turn);
     if (action === 'switch') return this.#startAgain(turn);
-    this.#ask(turn);
+    return this.#ask(turn);
+  }
+
+  /**
+   * The person comes from the provider, and agreed to the client before. The library's cookie is bound to the path of
+   * the pages; the cookie of the way to the provider has proved that this is the same browser.
+   */
+  async arrived(res: ServerResponse, id: string, accountId: string): Promise<void> {
+    const interaction = await this.#parts.provider.Interaction.find(id);
+    const client = interaction && (await this.#clientOf(interaction));
+    const isAwaited = interaction?.prompt.name === 'login' && interaction.result === undefined;
+    if (!isAwaited || client === undefined) return show(res, ended);
+    const grantId = await this.#grant(interaction, client, accountId);
+    interaction.result = { login: { accountId }, consent: { grantId } };
+    await interaction.save(interaction.exp - Math.floor(Date.now() / 1000));
+    leadTo(res, interaction.returnTo);
   }
 
   async #signIn(turn: InteractionRequest, form: URLSearchParams): Promise<void> {
@@ -83,16 +116,20 @@ export class Interactions {
 
   /** Creates a new grant each time, so that earlier consent neither grows nor is extended. */
   async #allow({ req, res, interaction, client }: InteractionRequest): Promise<void> {
-    const { provider, resources, scopes } = this.#parts;
     const accountId = interaction.session?.accountId;
     if (accountId === undefined) return show(res, ended);
+    const result = { consent: { grantId: await this.#grant(interaction, client, accountId) } };
+    await this.#parts.provider.interactionFinished(req, res, result, { mergeWithLastSubmission: true });
+  }
+
+  async #grant(interaction: Interaction, client: Client, accountId: string): Promise<string> {
+    const { provider, resources, scopes } = this.#parts;
     const grant = new provider.Grant({ accountId, clientId: client.clientId });
     const scope = textOf(interaction, 'scope') ?? '';
     grant.addOIDCScope(scope);
     const own = scope.split(' ').filter((name) => scopes.all.includes(name));
     for (const resource of resourcesOf(interaction, resources)) grant.addResourceScope(resource, own.join(' '));
-    const result = { consent: { grantId: await grant.save() } };
-    await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: true });
+    return grant.save();
   }
 
   /** The person is not the signed-in user: end that session, and restart the client's authorization request. */
@@ -119,20 +156,28 @@ export class Interactions {
     });
   }
 
-  #consent({ interaction, client, redirectUri }: InteractionRequest) {
+  async #consent(turn: InteractionRequest): Promise<ShownPage> {
+    const user = turn.interaction.session?.accountId ?? '';
+    return consentPage({ ...this.#asked(turn), user: await this.#parts.directory.shownAs(user) });
+  }
+
+  #consentBefore(turn: InteractionRequest, { providerName }: Pick<CompanySignIn, 'providerName'>): ShownPage {
+    return consentPage({ ...this.#asked(turn), signInAt: providerName, formsLeadTo: anywhere });
+  }
+
+  #asked({ interaction, client, redirectUri }: InteractionRequest): ConsentView {
     const { scopes, resources, tokens } = this.#parts;
     const asked = (textOf(interaction, 'scope') ?? '').split(' ').filter((name) => name !== '');
-    return consentPage({
-      token: tokens.make(interaction.uid, 'consent'),
+    return {
+      token: tokens.make(interaction.uid, interaction.prompt.name),
       client: nameOf(client),
       clientHost: client.clientIdMetadataDocument ? new URL(client.clientId).host : undefined,
       redirectHost: new URL(redirectUri).host,
       isLocal: isOnThisComputer(redirectUri),
-      user: interaction.session?.accountId ?? '',
       scopes: asked.map((name) => scopes.inWords(name)),
       resource: resourcesOf(interaction, resources).join(', '),
       formsLeadTo: formTargets(redirectUri),
-    });
+    };
   }
 }
 

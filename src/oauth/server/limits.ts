@@ -15,6 +15,12 @@ export const authServerLimits = {
   /** How long a browser stays signed in. Tokens do not depend on it. */
   signedInMs: 14 * DAY,
 
+  /**
+   * How long people who signed in at a provider go on without it: their browser sessions, and their tokens where the
+   * provider gave no refresh token to ask with. A working day: who leaves the company at noon is out by midnight.
+   */
+  unconfirmedMs: 12 * HOUR,
+
   /** A form has a name, a password and a token. */
   formBytes: 8 * 1024,
   /** Client metadata at registration; the largest ones in use have some 2 KiB. */

@@ -10,11 +10,13 @@ export const paths = {
   jwks: '/oauth/jwks',
   interaction: '/oauth/interaction',
   signIn: '/oauth/sign-in',
+  /** Where the company's provider sends people back to. */
+  returned: '/oauth/sign-in/callback',
   signOut: '/oauth/sign-out',
   endSession: '/oauth/session',
 } as const;
 
-export type RouteKind = 'document' | 'authorize' | 'resume' | 'api' | 'register' | 'page' | 'library-form';
+export type RouteKind = 'document' | 'authorize' | 'resume' | 'api' | 'register' | 'page' | 'returned' | 'library-form';
 
 export interface AuthServerRoute {
   readonly kind: RouteKind;
@@ -39,6 +41,7 @@ const exact: Readonly<Record<string, AuthServerRoute>> = {
   [paths.register]: { ...api, kind: 'register' },
   [paths.signIn]: page,
   [paths.signOut]: page,
+  [paths.returned]: { kind: 'returned', methods: ['GET'], navigated: true },
   [`${paths.endSession}/confirm`]: { kind: 'library-form', methods: ['POST'], navigated: true },
 };
 

@@ -6,6 +6,7 @@ import type { AdapterPayload, Configuration, ErrorOut, KoaContextWithOIDC, Provi
 import { RecordsAdapter } from './adapter.ts';
 import { settleMetadata } from './clients.ts';
 import { cookiesFor } from './cookies.ts';
+import type { Directory } from './directory.ts';
 import type { Holder, Holdings } from './holdings.ts';
 import { type ServerKeys, signingAlgorithm } from './keys.ts';
 import { authServerLimits as limits } from './limits.ts';
@@ -14,7 +15,6 @@ import type { AuthServerOutside } from './ports.ts';
 import type { Resources } from './resources.ts';
 import type { ScopeBook } from './scopes.ts';
 import type { AuthServerSettings } from './settings.ts';
-import type { Users } from './users.ts';
 
 export interface ProviderParts {
   readonly issuer: string;
@@ -23,7 +23,11 @@ export interface ProviderParts {
   readonly keys: ServerKeys;
   readonly resources: Resources;
   readonly scopes: ScopeBook;
-  readonly isCurrent: Users['isCurrent'];
+  readonly directory: Pick<Directory, 'isCurrent' | 'mayRefresh' | 'groupsOf'>;
+  /** How long a browser stays signed in. */
+  readonly signedInMs: number;
+  /** Whether access tokens carry the groups, because no file has them. */
+  readonly carriesGroups: boolean;
   /** By the name of the library's model. */
   readonly holdings: ReadonlyMap<string, Holdings>;
   /** The network that a request comes from. */
@@ -62,7 +66,7 @@ async function loadQuietly(): Promise<Library> {
 }
 
 function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Provider }: Library): Configuration {
-  const { settings, outside, keys, resources, scopes, isCurrent } = parts;
+  const { settings, outside, keys, resources, scopes, directory } = parts;
   const { records, time } = outside;
   return {
     adapter: (model) =>
@@ -156,16 +160,23 @@ function configurationOf(parts: ProviderParts, { errors, interactionPolicy, Prov
       Grant: seconds(settings.refreshTtlMs),
       IdToken: seconds(settings.tokenTtlMs),
       Interaction: seconds(limits.interactionMs),
-      Session: seconds(limits.signedInMs),
+      Session: seconds(parts.signedInMs),
       // Counted from the person's consent, however often the token is rotated.
       RefreshToken: ({ oidc }) =>
         Math.max(1, oidc.entities.RotatedRefreshToken?.remainingTTL ?? seconds(settings.refreshTtlMs)),
     },
-    findAccount: (_context, name, token: IssuedToken = {}) =>
-      isCurrent(name, token.iiat ?? token.iat) ? { accountId: name, claims: () => ({ sub: name }) } : undefined,
+    findAccount: async ({ oidc }, name, token: IssuedToken = {}) => {
+      const since = token.iiat ?? token.iat;
+      const isRefresh = oidc.params?.grant_type === 'refresh_token';
+      const isCurrent = await (isRefresh ? directory.mayRefresh(name, since) : directory.isCurrent(name, since));
+      return isCurrent ? { accountId: name, claims: () => ({ sub: name }) } : undefined;
+    },
+    ...(parts.carriesGroups && {
+      extraTokenClaims: async ({ oidc }) => ({ groups: await directory.groupsOf(oidc.account?.accountId ?? '') }),
+    }),
     interactions: {
       url: (_context, { uid }) => `${paths.interaction}/${uid}`,
-      policy: policyOf(interactionPolicy, isCurrent),
+      policy: policyOf(interactionPolicy, directory),
     },
     clientBasedCORS: () => false,
     // Replaces the library's own guard, which closes a forbidden connection only after it was made.
@@ -198,13 +209,15 @@ function networkIn(context: KoaContextWithOIDC | undefined, { networkOf }: Provi
 }
 
 /** Requires a new sign-in from a browser that signed in before the user was removed or the password changed. */
-function policyOf({ base, Check }: Library['interactionPolicy'], isCurrent: Users['isCurrent']) {
+function policyOf({ base, Check }: Library['interactionPolicy'], directory: Pick<Directory, 'isCurrent'>) {
   const policy = base();
   policy.get('login')?.checks.add(
-    new Check('user_changed', 'another user is signed in', ({ oidc }) => {
+    new Check('user_changed', 'another user is signed in', async ({ oidc }) => {
       const { session, result } = oidc;
       if (session?.accountId === undefined || result?.login !== undefined) return Check.NO_NEED_TO_PROMPT;
-      return isCurrent(session.accountId, session.loginTs) ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
+      return (await directory.isCurrent(session.accountId, session.loginTs))
+        ? Check.NO_NEED_TO_PROMPT
+        : Check.REQUEST_PROMPT;
     }),
   );
   return policy;

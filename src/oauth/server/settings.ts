@@ -1,8 +1,11 @@
 /** The config of the bundled authorization server, validated and complete. */
 
+import type { CompanySettings } from './company/settings.ts';
+
 export interface AuthServerSettings {
-  /** An absolute path. */
-  readonly userFile: string;
+  /** An absolute path. Present, unless people sign in at a provider. */
+  readonly userFile?: string;
+  readonly company?: CompanySettings;
   /** Descriptions of scopes, for the consent page. Scopes that endpoints require are known without an entry. */
   readonly scopes: Readonly<Record<string, string>>;
   readonly tokenTtlMs: number;

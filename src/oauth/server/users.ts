@@ -1,9 +1,10 @@
 /** The local users while the gateway runs, and their file. */
 import { type FileWatch, WatchedFile } from '../../identity/watched-file.ts';
+import type { Directory } from './directory.ts';
 import { authServerLimits } from './limits.ts';
 import { readUserFile, type User } from './user-file.ts';
 
-export class Users {
+export class Users implements Directory {
   readonly #watched: WatchedFile;
   #byName: ReadonlyMap<string, User> = new Map();
 
@@ -32,6 +33,18 @@ export class Users {
     const user = this.find(name);
     if (user === undefined) return false;
     return sinceSeconds === undefined || sinceSeconds >= Math.floor(Date.parse(user.changed) / 1000);
+  }
+
+  mayRefresh(name: string, sinceSeconds: number | undefined): boolean {
+    return this.isCurrent(name, sinceSeconds);
+  }
+
+  groupsOf(name: string): readonly string[] {
+    return this.find(name)?.groups ?? [];
+  }
+
+  shownAs(name: string): string {
+    return name;
   }
 
   close(): void {

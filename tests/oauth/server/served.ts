@@ -9,6 +9,7 @@ import { hashPassword, type PasswordHash } from '../../../src/oauth/server/passw
 import type { AuthServerSettings } from '../../../src/oauth/server/settings.ts';
 import { addUser } from '../../../src/oauth/server/user-book.ts';
 import { writeUserFile } from '../../../src/oauth/server/user-file.ts';
+import { createSeal } from '../../../src/store/seal.ts';
 import { MemoryRecords } from '../../kit/memory-records.ts';
 
 export const password = 'correct horse battery';
@@ -69,6 +70,9 @@ export async function serve({
       attempts: new MemoryAttempts(Date.now),
       warn: () => undefined,
       refused: () => undefined,
+      seal: createSeal(undefined),
+      providerFetch: () => () => Promise.reject(new Error('no provider')),
+      flights: { once: (_name, _done, work) => work() },
       outwardFetch: () => Promise.reject(new Error('nothing is fetched here')),
       userFileAt: () => ({ stamp: () => text, read: () => text }),
     },

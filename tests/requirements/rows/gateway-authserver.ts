@@ -75,4 +75,9 @@ export const gatewayAuthServer = {
     spec: 'gateway',
     behaviour: 'The steps of its documentation work as they are written.',
   }),
+  'gateway:authserver:company': held({
+    spec: 'gateway',
+    behaviour:
+      'People sign in at a configured OpenID provider. Before a client leads them there, a page names the client, its redirect and its scopes. Their principal is issuer and subject. A refresh asks the provider whether they are still known, or ends after 12 hours.',
+  }),
 } satisfies Record<string, Requirement>;

@@ -1,4 +1,6 @@
-/** Identifies a person by the issuer of their own account, only for `iss` and `sub` of the ID token. No token is kept. */
+/**
+ * Identifies a person by the issuer of their own account, only for `iss` and `sub` of the ID token. No token is kept.
+ */
 import { type FlowSecrets, newSecrets, newState, type OpenIdClient, OpenIdProvider } from '../../openid/provider.ts';
 import { SignInError } from '../../openid/sign-in-error.ts';
 import type { GuardedFetch } from '../guarded-fetch.ts';

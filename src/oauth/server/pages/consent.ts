@@ -13,7 +13,10 @@ export interface ConsentView {
   readonly redirectHost: string;
   /** This redirect leads to the person's own computer, whatever other redirect URIs the client has. */
   readonly isLocal: boolean;
-  readonly user: string;
+  /** Who is signed in. */
+  readonly user?: string;
+  /** Nobody yet: the provider that the person signs in at next. */
+  readonly signInAt?: string;
   /** Described for a person. */
   readonly scopes: readonly string[];
   /** The URL of the endpoint. */
@@ -22,7 +25,7 @@ export interface ConsentView {
 }
 
 export function consentPage(view: ConsentView): ShownPage {
-  const { token, client, clientHost, redirectHost, isLocal, user, scopes, resource, formsLeadTo = [] } = view;
+  const { token, client, clientHost, redirectHost, isLocal, user, signInAt, scopes, resource, formsLeadTo = [] } = view;
   return {
     status: 200,
     title: `Connect ${client}?`,
@@ -38,7 +41,11 @@ ${
     ? html`<div><dt>Who it is</dt><dd>Not verified: the client chose this name itself.</dd></div>`
     : html`<div><dt>Who it is</dt><dd>As published by <span class="code">${clientHost}</span></dd></div>`
 }
-<div><dt>Signed in as</dt><dd>${user}</dd></div>
+${
+  user === undefined
+    ? html`<div><dt>You sign in at</dt><dd>${signInAt}</dd></div>`
+    : html`<div><dt>Signed in as</dt><dd>${user}</dd></div>`
+}
 </dl>
 ${
   isLocal &&
@@ -48,9 +55,9 @@ response, whatever its name. Continue only if you have just started ${client} yo
 <form method="post">
 <input type="hidden" name="token" value="${token}">
 <div class="acts">
-<button name="action" value="allow">Allow</button>
+<button name="action" value="allow">${user === undefined ? `Allow and continue to ${signInAt}` : 'Allow'}</button>
 <button class="quiet" name="action" value="deny">Cancel</button>
-<button class="quiet" name="action" value="switch">Not ${user}?</button>
+${user !== undefined && html`<button class="quiet" name="action" value="switch">Not ${user}?</button>`}
 </div>
 </form>`,
   };

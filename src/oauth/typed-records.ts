@@ -1,6 +1,6 @@
 /** Values of a known shape as JSON in Records. A value that cannot be parsed any more counts as absent. */
 import type * as z from 'zod';
-import type { Records } from '../../store/ports.ts';
+import type { Records } from '../store/ports.ts';
 
 export interface Stored<Value> {
   readonly value: Value;

@@ -1,0 +1,129 @@
+/**
+ * The people who have signed in at the provider. A refresh of our tokens asks the provider whether the person is still
+ * known there; where it gave us no refresh token, our tokens end after half a day.
+ */
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import type { SingleFlight } from '../../client/single-flight.ts';
+import type { Identified, OpenIdProvider } from '../../openid/provider.ts';
+import { SignInError } from '../../openid/sign-in-error.ts';
+import { type Stored, TypedRecords } from '../../typed-records.ts';
+import type { Directory } from '../directory.ts';
+import { authServerLimits as limits } from '../limits.ts';
+import type { AuthServerOutside } from '../ports.ts';
+import { personIn } from './person.ts';
+import type { CompanySettings } from './settings.ts';
+
+const person = z.object({
+  shown: z.string(),
+  groups: z.array(z.string()).readonly(),
+  refreshToken: z.string().exactOptional(),
+  /** When the provider last confirmed the person. */
+  confirmedAt: z.number(),
+  /** Tokens and sessions from before are not valid. In seconds. */
+  notBefore: z.number(),
+});
+type Person = z.infer<typeof person>;
+
+interface PeopleParts {
+  readonly settings: CompanySettings;
+  readonly provider: Pick<OpenIdProvider, 'refresh'>;
+  /** A rotating refresh token is good for one request. */
+  readonly flights: Pick<SingleFlight, 'once'>;
+  readonly keptMs: number;
+}
+
+export class People implements Directory {
+  readonly #parts: PeopleParts;
+  readonly #outside: Pick<AuthServerOutside, 'time' | 'warn'>;
+  readonly #records: TypedRecords<Person>;
+
+  constructor(parts: PeopleParts, outside: Pick<AuthServerOutside, 'time' | 'warn' | 'records'>) {
+    this.#parts = parts;
+    this.#outside = outside;
+    this.#records = new TypedRecords(outside.records, 'person', person);
+  }
+
+  /** The name of the person from now on. Rejects with a SignInError where the person is not admitted. */
+  async admit({ claims, refreshToken }: Identified): Promise<string> {
+    const { name, shown, groups } = personIn(claims, this.#parts.settings);
+    const now = this.#outside.time.now();
+    const before = (await this.#records.get(keyOf(name)))?.value;
+    // Some providers send a refresh token only the first time.
+    const kept = refreshToken ?? before?.refreshToken;
+    const notBefore = Math.min(before?.notBefore ?? 0, secondsOf(now));
+    await this.#put(name, { shown, groups, confirmedAt: now, notBefore, ...(kept && { refreshToken: kept }) });
+    return name;
+  }
+
+  async isCurrent(name: string, since: number | undefined): Promise<boolean> {
+    return isValid(await this.#find(name), since);
+  }
+
+  async mayRefresh(name: string, since: number | undefined): Promise<boolean> {
+    const asked = this.#outside.time.now();
+    const confirmed = async () => {
+      const found = await this.#find(name);
+      if (!isValid(found, since)) return false;
+      if (found?.refreshToken === undefined) return (since ?? 0) * 1000 + limits.unconfirmedMs > asked;
+      return found.confirmedAt >= asked ? true : undefined;
+    };
+    return this.#parts.flights.once(`person ${keyOf(name)}`, confirmed, () => this.#ask(name));
+  }
+
+  async groupsOf(name: string): Promise<readonly string[]> {
+    return (await this.#find(name))?.groups ?? [];
+  }
+
+  async shownAs(name: string): Promise<string> {
+    return (await this.#find(name))?.shown ?? name;
+  }
+
+  close(): void {
+    // Nothing is watched.
+  }
+
+  async #ask(name: string): Promise<boolean> {
+    const stored: Stored<Person> | undefined = await this.#records.get(keyOf(name));
+    const known = stored?.value;
+    if (known?.refreshToken === undefined) return false;
+    const { refreshToken: token, ...rest } = known;
+    const now = this.#outside.time.now();
+    try {
+      const { claims, refreshToken = token } = await this.#parts.provider.refresh(token);
+      const facts = claims === undefined ? known : personIn(claims, this.#parts.settings);
+      if ('name' in facts && facts.name !== name) throw new SignInError('it sent another person', { refused: true });
+      const { shown, groups } = facts;
+      await this.#put(name, { ...rest, shown, groups, refreshToken, confirmedAt: now });
+      return true;
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error;
+      this.#outside.warn('the provider did not confirm a person', { why: error.message });
+      if (!error.refused) throw error;
+      // From the next second on, because tokens count in whole seconds.
+      await this.#put(name, { ...rest, notBefore: secondsOf(now) + 1 });
+      return false;
+    }
+  }
+
+  async #find(name: string): Promise<Person | undefined> {
+    return (await this.#records.get(keyOf(name)))?.value;
+  }
+
+  #put(name: string, value: Person): Promise<void> {
+    return this.#records.put(keyOf(name), value, this.#outside.time.now() + this.#parts.keptMs);
+  }
+}
+
+function isValid(found: Person | undefined, since: number | undefined): boolean {
+  return found !== undefined && (since === undefined || since >= found.notBefore);
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+/** Of a fixed length: a subject may be longer than a key may be. */
+function keyOf(name: string): string {
+  return createHash('sha256').update(name).digest('base64url');
+}

@@ -1,0 +1,36 @@
+/** What an ID token says about a person, as far as the gateway uses it. */
+import { claimAt } from '../../../identity/claim-at.ts';
+import type { Claims } from '../../../identity/principal.ts';
+import { SignInError } from '../../openid/sign-in-error.ts';
+import type { CompanySettings } from './settings.ts';
+
+/** Groups are part of every access token, and a token has to fit into a header. */
+const MOST_GROUPS = 200;
+const GROUPS_CHARS = 6_000;
+const SHOWN_CHARS = 100;
+/** OpenID Core, 2: at most 255 ASCII characters. */
+const subject = /^[\x20-\x7e]{1,255}$/;
+
+export interface PersonFacts {
+  /** Unique over all providers: issuer and subject. An email address can be given to somebody else. */
+  readonly name: string;
+  readonly shown: string;
+  readonly groups: readonly string[];
+}
+
+/** Throws a SignInError where the person is not admitted. */
+export function personIn(claims: Claims, settings: CompanySettings): PersonFacts {
+  const { sub, iss } = claims;
+  if (typeof sub !== 'string' || !subject.test(sub)) throw new SignInError('the subject of the ID token is not usable');
+  for (const [claim, values] of Object.entries(settings.require)) {
+    const given = [claimAt(claims, claim)].flat();
+    if (!given.some((value) => values.includes(String(value))))
+      throw new SignInError(`the ID token has no accepted value of the claim ${claim}`, { refused: true });
+  }
+  const groups = [claimAt(claims, settings.groupsClaim)].flat().filter((group) => typeof group === 'string');
+  // A shortened list could leave out a group that a rule denies.
+  if (groups.length > MOST_GROUPS || groups.join('').length > GROUPS_CHARS)
+    throw new SignInError(`the claim ${settings.groupsClaim} has too many groups: let the provider send fewer`);
+  const shown = [claims.name, claims.preferred_username, sub].find((text) => typeof text === 'string' && text !== '');
+  return { name: `${iss}#${sub}`, shown: String(shown).slice(0, SHOWN_CHARS), groups };
+}
