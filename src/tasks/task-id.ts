@@ -57,7 +57,7 @@ export class TaskIds {
 
   /** A new id, of characters that headers allow. Undefined where the backend's id is too long. */
   issue({ backend, id, tool, until, session }: TaskOrigin, place: TaskPlace): string | undefined {
-    const facts: Facts = [backend, id, tool, until ?? null, session ?? null];
+    const facts: SealedTaskFacts = [backend, id, tool, until ?? null, session ?? null];
     return this.#seals.seal(JSON.stringify(facts), this.#context(place));
   }
 
@@ -65,7 +65,7 @@ export class TaskIds {
   open(taskId: string, place: TaskPlace): TaskOrigin | undefined {
     const plain = this.#seals.open(taskId, this.#context(place));
     if (plain === undefined) return undefined;
-    const [backend, id, tool, until, session] = JSON.parse(plain) as Facts;
+    const [backend, id, tool, until, session] = JSON.parse(plain) as SealedTaskFacts;
     if (until !== null && until <= this.#ports.timeOfDay()) return undefined;
     return { backend, id, tool, ...(until !== null && { until }), ...(session !== null && { session }) };
   }
@@ -75,4 +75,4 @@ export class TaskIds {
   }
 }
 
-type Facts = [backend: string, id: string, tool: string, until: number | null, session: string | null];
+type SealedTaskFacts = [backend: string, id: string, tool: string, until: number | null, session: string | null];

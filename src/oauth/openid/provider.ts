@@ -38,7 +38,7 @@ export interface FlowSecrets {
   readonly verifier: string;
 }
 
-export interface Departure {
+export interface AuthorizationStep {
   readonly redirectUri: string;
   readonly state: string;
   readonly secrets: FlowSecrets;
@@ -54,7 +54,7 @@ export interface Return {
   readonly parameters: URLSearchParams;
 }
 
-export interface Identified {
+export interface IdentifiedPerson {
   /** Of the ID token. */
   readonly claims: oauth.IDToken;
   readonly refreshToken?: string;
@@ -92,7 +92,7 @@ export class OpenIdProvider {
     return ['openid', 'profile', ...(supported.includes('offline_access') ? ['offline_access'] : [])];
   }
 
-  async authorizationUrl({ redirectUri, state, secrets, scope, parameters = {} }: Departure): Promise<string> {
+  async authorizationUrl({ redirectUri, state, secrets, scope, parameters = {} }: AuthorizationStep): Promise<string> {
     const { authorization_endpoint: endpoint } = await this.#server();
     if (endpoint === undefined || !URL.canParse(endpoint))
       throw new SignInError('its metadata has no authorization endpoint');
@@ -112,7 +112,7 @@ export class OpenIdProvider {
     return url.href;
   }
 
-  async identify({ state, redirectUri, parameters, secrets }: Return): Promise<Identified> {
+  async identify({ state, redirectUri, parameters, secrets }: Return): Promise<IdentifiedPerson> {
     return this.#asking(async (server) => {
       const valid = oauth.validateAuthResponse(server, this.#client, parameters, state);
       const response = await oauth.authorizationCodeGrantRequest(

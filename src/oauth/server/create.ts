@@ -13,7 +13,7 @@ import { OpenIdProvider } from '../openid/provider.ts';
 import { Accounts } from './accounts.ts';
 import { clientCollection, interactionCollection } from './adapter.ts';
 import { AdmissionLimit, ByAddress, keepClient } from './admission.ts';
-import { People } from './company/people.ts';
+import { CompanyPeople } from './company/people.ts';
 import { CompanySignIn } from './company/sign-in.ts';
 import type { Directory } from './directory.ts';
 import { FormTokens } from './forms.ts';
@@ -132,12 +132,12 @@ function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-interface PeopleParts {
+interface SignInPlaces {
   readonly directory: Directory;
   readonly company: CompanySignIn | undefined;
 }
 
-function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOutside): PeopleParts {
+function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOutside): SignInPlaces {
   const { time, warn } = outside;
   const { userFile, company } = settings;
   if (company === undefined) {
@@ -148,7 +148,7 @@ function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOu
     now: () => time.now(),
   });
   const keptMs = settings.refreshTtlMs + limits.usedClientExtraMs;
-  const people = new People({ settings: company, provider, flights: outside.flights, keptMs }, outside);
+  const people = new CompanyPeople({ settings: company, provider, flights: outside.flights, keptMs }, outside);
   const parts = { issuer: new URL(issuer), settings: company, provider, people };
   return { directory: people, company: new CompanySignIn(parts, outside) };
 }

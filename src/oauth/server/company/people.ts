@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { SingleFlight } from '../../client/single-flight.ts';
-import type { Identified, OpenIdProvider } from '../../openid/provider.ts';
+import type { IdentifiedPerson, OpenIdProvider } from '../../openid/provider.ts';
 import { SignInError } from '../../openid/sign-in-error.ts';
 import { type Stored, TypedRecords } from '../../typed-records.ts';
 import type { Directory } from '../directory.ts';
@@ -25,7 +25,7 @@ const person = z.object({
 });
 type Person = z.infer<typeof person>;
 
-interface PeopleParts {
+interface CompanyParts {
   readonly settings: CompanySettings;
   readonly provider: Pick<OpenIdProvider, 'refresh'>;
   /** A rotating refresh token is good for one request. */
@@ -33,19 +33,19 @@ interface PeopleParts {
   readonly keptMs: number;
 }
 
-export class People implements Directory {
-  readonly #parts: PeopleParts;
+export class CompanyPeople implements Directory {
+  readonly #parts: CompanyParts;
   readonly #outside: Pick<AuthServerOutside, 'time' | 'warn'>;
   readonly #records: TypedRecords<Person>;
 
-  constructor(parts: PeopleParts, outside: Pick<AuthServerOutside, 'time' | 'warn' | 'records'>) {
+  constructor(parts: CompanyParts, outside: Pick<AuthServerOutside, 'time' | 'warn' | 'records'>) {
     this.#parts = parts;
     this.#outside = outside;
     this.#records = new TypedRecords(outside.records, 'person', person);
   }
 
   /** The name of the person from now on. Rejects with a SignInError where the person is not admitted. */
-  async admit({ claims, refreshToken }: Identified): Promise<string> {
+  async admit({ claims, refreshToken }: IdentifiedPerson): Promise<string> {
     const { name, shown, groups } = personIn(claims, this.#parts.settings);
     const now = this.#outside.time.now();
     const before = (await this.#records.get(keyOf(name)))?.value;

@@ -11,7 +11,7 @@ const SHOWN_CHARS = 100;
 /** OpenID Core, 2: at most 255 ASCII characters. */
 const subject = /^[\x20-\x7e]{1,255}$/;
 
-export interface PersonFacts {
+export interface AdmittedPerson {
   /** Unique over all providers: issuer and subject. An email address can be given to somebody else. */
   readonly name: string;
   readonly shown: string;
@@ -19,7 +19,7 @@ export interface PersonFacts {
 }
 
 /** Throws a SignInError where the person is not admitted. */
-export function personIn(claims: Claims, settings: CompanySettings): PersonFacts {
+export function personIn(claims: Claims, settings: CompanySettings): AdmittedPerson {
   const { sub, iss } = claims;
   if (typeof sub !== 'string' || !subject.test(sub)) throw new SignInError('the subject of the ID token is not usable');
   for (const [claim, values] of Object.entries(settings.require)) {

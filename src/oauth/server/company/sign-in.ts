@@ -13,7 +13,7 @@ import { notConfirmed } from '../pages/company.ts';
 import { ended } from '../pages/others.ts';
 import { paths } from '../paths.ts';
 import type { AuthServerOutside } from '../ports.ts';
-import type { People } from './people.ts';
+import type { CompanyPeople } from './people.ts';
 import type { CompanySettings } from './settings.ts';
 
 /** What the sign-in is for. */
@@ -32,11 +32,11 @@ export interface CompanySignInParts {
   readonly issuer: URL;
   readonly settings: CompanySettings;
   readonly provider: OpenIdProvider;
-  readonly people: Pick<People, 'admit'>;
+  readonly people: Pick<CompanyPeople, 'admit'>;
 }
 
 /** In a sealed cookie, so that only the browser that began can end the flow. */
-interface Kept {
+interface FlowState {
   readonly secrets: FlowSecrets;
   readonly purpose: Purpose;
 }
@@ -67,7 +67,7 @@ export class CompanySignIn {
       const scope = (scopes ?? (await provider.usualScopes())).join(' ');
       const departure = { redirectUri: this.#redirectUri, state, secrets, scope, parameters };
       const url = await provider.authorizationUrl(departure);
-      const kept: Kept = { secrets, purpose };
+      const kept: FlowState = { secrets, purpose };
       res.setHeader('set-cookie', this.#flows.leave({ kind: 'provider', state }, JSON.stringify(kept)));
       leadTo(res, url);
     } catch (error) {
@@ -85,7 +85,7 @@ export class CompanySignIn {
     if (left === undefined) return void show(res, ended);
     res.setHeader('set-cookie', this.#flows.arrived(errand));
     // Trusted: only we can seal it.
-    const { secrets, purpose } = JSON.parse(left) as Kept;
+    const { secrets, purpose } = JSON.parse(left) as FlowState;
     try {
       const redirectUri = this.#redirectUri;
       const identified = await this.#parts.provider.identify({ redirectUri, state, secrets, parameters });
