@@ -5,11 +5,14 @@
 import { createHash } from 'node:crypto';
 import { canonicalAt, canonicalMembers } from '../wire/canonical.ts';
 import { membersAt } from '../wire/skim.ts';
-import type { CallToApprove } from './ports.ts';
+import type { CallRounds, CallToApprove } from './ports.ts';
 
-/** Parameters in which the rounds of one call differ. */
-const variable: ReadonlySet<string> = new Set(['_meta', 'inputResponses', 'requestState']);
-const none: ReadonlySet<string> = new Set();
+/** Parameters that an approval is not bound to: the rounds of one call differ in them, and so do its repetitions. */
+const unbound: Readonly<Record<CallRounds, ReadonlySet<string>>> = {
+  retries: new Set(['_meta', 'inputResponses', 'requestState']),
+  session: new Set(['_meta']),
+  none: new Set(),
+};
 const PRINCIPAL_DIGITS = 12;
 const CALL_DIGITS = 32;
 
@@ -29,12 +32,14 @@ export function bindingOf(call: CallToApprove): Binding {
 }
 
 /** Numbers stay as they are spelled: a backend may tell numbers apart that are equal here. */
-function paramsOf({ bytes, params, hasRounds = true }: CallToApprove): string {
+function paramsOf({ bytes, params, rounds }: CallToApprove): string {
   if (params === undefined) return '';
   const object = membersAt(bytes, params);
-  return object === undefined
-    ? canonicalAt(bytes, params)
-    : canonicalMembers(bytes, object, hasRounds ? variable : none);
+  return object === undefined ? canonicalAt(bytes, params) : canonicalMembers(bytes, object, unbound[rounds]);
+}
+
+export function isBound(key: string, { rounds }: CallToApprove): boolean {
+  return !unbound[rounds].has(key);
 }
 
 export function digest(text: string): string {

@@ -106,11 +106,8 @@ export class ApprovalBook implements Approvals {
 
   async keep(call: CallToApprove, id: string): Promise<void> {
     const { forMs } = call.demand;
-    const binding = bindingOf(call);
-    // Then it was for this call alone.
-    if (forMs === undefined || (await this.#isFull(binding.principal, 1))) return;
-    const until = this.#ports.timeOfDay() + forMs;
-    await this.#questions.put(binding.key, { ...this.#question(call, id), state: 'approved', until });
+    // Otherwise it was for this call alone.
+    if (forMs !== undefined) await this.#keepApproved(call, bindingOf(call).key, id, forMs);
   }
 
   async drop(id: string): Promise<boolean> {
@@ -138,10 +135,7 @@ export class ApprovalBook implements Approvals {
 
   continueAs(call: CallToApprove, approval: GivenApproval): void {
     const key = roundKey(bindingOf(call));
-    const { timeOfDay, limits } = this.#ports;
-    const until = timeOfDay() + limits.parkedMs;
-    const storing = this.#questions
-      .put(key, { ...this.#question(call, approval.id), state: 'approved', until })
+    const storing = this.#keepApproved(call, key, approval.id, this.#ports.limits.parkedMs)
       .catch(() => undefined)
       .finally(() => this.#rounds.delete(key));
     this.#rounds.set(key, storing);
@@ -213,14 +207,26 @@ export class ApprovalBook implements Approvals {
     };
   }
 
-  /** `more`: beyond those that are being asked. */
-  async #isFull(principal: string, more = 0): Promise<boolean> {
+  /** Where the principal has too many already, it is not kept: the call is asked about anew. */
+  async #keepApproved(call: CallToApprove, key: string, id: string, ms: number): Promise<void> {
+    const { principal } = bindingOf(call);
+    const until = this.#ports.timeOfDay() + ms;
+    this.#asking.add(principal, 1);
+    try {
+      if (await this.#isFull(principal)) return;
+      await this.#questions.put(key, { ...this.#question(call, id), state: 'approved', until });
+    } finally {
+      this.#asking.add(principal, -1);
+    }
+  }
+
+  async #isFull(principal: string): Promise<boolean> {
     const { approvalsPerPrincipal: each, approvalsTotal: all } = this.#ports.limits;
     const [own, others] = await Promise.all([
       this.#questions.count(`${principal}-`, each),
       this.#questions.count('', all),
     ]);
-    return own + this.#asking.of(principal) + more > each || others >= all;
+    return own + this.#asking.of(principal) > each || others >= all;
   }
 
   /** In this process: where it ends before, the record ends by itself, without a word in the trail. */

@@ -3,6 +3,12 @@ import type { Principal } from '../identity/principal.ts';
 import type { ApprovalDemand, Approver, GivenApproval } from '../policy/approval.ts';
 import type { Span } from '../wire/message.ts';
 
+/**
+ * How a call goes on where its backend asks for input. `retries`: its client makes it again, with answers and state in
+ * the parameters. `session`: the gateway does. `none`: it does not.
+ */
+export type CallRounds = 'retries' | 'session' | 'none';
+
 /** A call that waits for a person, and everything that an approval of it is bound to. */
 export interface CallToApprove {
   readonly principal: Principal;
@@ -21,8 +27,7 @@ export interface CallToApprove {
   /** What a person is shown of them: the arguments, and whether the call is made as a task. */
   readonly arguments: Span | undefined;
   readonly task?: Span | undefined;
-  /** Absent: true. Where a call has no rounds, all of its parameters are its own. */
-  readonly hasRounds?: boolean;
+  readonly rounds: CallRounds;
   readonly demand: ApprovalDemand;
 }
 

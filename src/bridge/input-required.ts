@@ -81,9 +81,12 @@ export function inputRequired(questions: readonly InputQuestion[], state: string
 export function withoutAnswers(request: Request): Request {
   const { bytes, params } = request;
   if (params === undefined) return request;
-  const isAnswer = (key: string) => key === 'inputResponses' || key === 'requestState';
-  const rest = rewrite(bytes, params, { drop: isAnswer });
+  const rest = rewrite(bytes, params, { drop: isAnswerMember });
   return skimMessage(spliceMessage(request, [{ span: params, with: rest }])) as Request;
+}
+
+export function isAnswerMember(key: string): boolean {
+  return key === 'inputResponses' || key === 'requestState';
 }
 
 /** The answers in a retry, each exactly as sent. */

@@ -2,8 +2,8 @@
 import type { ApprovalQuestion } from '../approvals/ports.ts';
 import { type Principal, shownPrincipal } from '../identity/principal.ts';
 import { StoreError } from '../store/errors.ts';
-import { visible } from '../web/visible.ts';
 import { isObject } from '../wire/values.ts';
+import { visible } from '../wire/visible.ts';
 import { type ConsolePorts, ConsoleRefusal, type Operator } from './ports.ts';
 
 /** The questions that this person may answer, or at least see: the oldest first. */
@@ -15,8 +15,11 @@ export async function approvals(ports: ConsolePorts, operator: Operator): Promis
     approvals: seen
       .sort((a, b) => a.askedAt - b.askedAt)
       .map((question) => {
-        const { principal: _key, state: _state, name, client, ...facts } = question;
-        const shown = { name: name && visible(name), client: client && visible(client) };
+        const { principal: _key, state: _state, name, client, caller, method, ...facts } = question;
+        const shown = {
+          ...{ caller: visible(caller), method: visible(method) },
+          ...{ name: name && visible(name), client: client && visible(client) },
+        };
         return {
           ...facts,
           ...shown,

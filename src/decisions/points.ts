@@ -96,7 +96,7 @@ export class ConfiguredPoints implements DecisionPoints {
     decisions: RecordedDecision[],
   ): Promise<AskedPoint<DecisionEffect>> {
     const ask = async (named: AuthorizationRequest) => {
-      const asked = await point.ask(request.principal.key, (protocol, signal) => protocol.decide(named, signal));
+      const asked = await point.ask(holderOf(request), (protocol, signal) => protocol.decide(named, signal));
       decisions.push(this.#recorded(point, asked));
       return asked;
     };
@@ -144,6 +144,11 @@ export class ConfiguredPoints implements DecisionPoints {
   }
 }
 
+/** Another credential for a backend is no other person. */
+function holderOf({ principal }: Pick<Viewer, 'principal'>): string {
+  return (principal.holder ?? principal).key;
+}
+
 function isAbout({ settings }: DecisionPoint, action: string): boolean {
   return (settings.what as readonly string[]).includes(action);
 }
@@ -165,8 +170,8 @@ interface AnsweredPart {
 }
 
 async function askAboutList(point: DecisionPoint, question: ListQuestion): Promise<AnsweredPart> {
-  const { entries, principal } = question;
-  const asked = await point.ask(principal.key, async (protocol, signal) => {
+  const { entries } = question;
+  const asked = await point.ask(holderOf(question), async (protocol, signal) => {
     if (protocol.show === undefined) throw new TypeError('the protocol has no question about lists');
     return protocol.show(question, signal);
   });

@@ -129,7 +129,7 @@ export class RpcFront implements RpcGate {
     const asked = calls.flatMap(({ message: { bytes, params, method }, authorization: { withheld } }) => {
       if (withheld === undefined) return [];
       const named = { principal: sender.principal, client: undefined, endpoint: endpoint.path, backend, method };
-      const own = { name: method, own: method, bytes, params, arguments: params, hasRounds: false };
+      const own = { name: method, own: method, bytes, params, arguments: params, rounds: 'none' } as const;
       return [{ withheld, call: { ...named, ...own, demand: withheld.demand } }];
     });
     try {

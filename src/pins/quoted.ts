@@ -1,12 +1,7 @@
 /** Texts of a backend, so that a reviewer sees every character of them. */
+import { unseen } from '../wire/visible.ts';
 
-/**
- * Formats and tags, variation selectors and fillers, private and unassigned characters, controls, and spaces other than
- * the usual one: a model reads them, and people do not see them.
- */
-const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Cc}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
-
-/** With `\uXXXX` for what cannot be seen. */
+/** With `\uXXXX` for what cannot be seen: a model reads it, and people do not. */
 export function escapedUnseen(text: string): string {
   return text.replace(unseen, (character) => character.split('').map(escaped).join(''));
 }

@@ -6,10 +6,10 @@ import type { ServerRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { ownRequest } from '../exchange/own-call.ts';
 import type { Session } from '../session/session.ts';
-import { visible } from '../web/visible.ts';
 import { missingFor } from '../wire/capabilities.ts';
 import { concat, type Raw } from '../wire/compose.ts';
 import { isObject } from '../wire/values.ts';
+import { visible } from '../wire/visible.ts';
 import type { RequestContext } from './context.ts';
 
 export type ElicitedAnswer = 'accept' | 'decline';

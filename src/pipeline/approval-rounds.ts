@@ -6,7 +6,7 @@ import { Denied } from '../policy/refusals.ts';
 import type { WithheldAuthorization } from '../policy/withheld.ts';
 import type { Session } from '../session/session.ts';
 import { notificationBytes } from '../wire/compose.ts';
-import { textMember } from '../wire/values.ts';
+import { member, textMember } from '../wire/values.ts';
 import { answerIn, canElicit, type ElicitedAnswer, elicitAtSession, formOf, visitOf } from './approval-forms.ts';
 import type { RequestContext } from './context.ts';
 import type { SharedServices } from './services.ts';
@@ -50,7 +50,9 @@ export class ApprovalRounds {
     const state = session === undefined ? textMember(request.bytes, request.params, 'requestState') : undefined;
     const asked = state === undefined ? undefined : this.#shared.pendingCalls.askedIn(state, this.#claim());
     this.isAnswered = asked !== undefined;
-    const isRound = state !== undefined && asked === undefined;
+    const hasAnswers = session === undefined && member(request.params, 'inputResponses') !== undefined;
+    // A backend may ask without a state.
+    const isRound = asked === undefined && (state !== undefined || hasAnswers);
     const taken = (isRound ? await this.#approvals.claimRound(this.#call) : undefined) ?? (await this.#taken());
     if (taken !== undefined) return taken;
     const isOther = this.#call.demand.by === 'other';

@@ -3,7 +3,6 @@
  * the question, whatever way it is put. The policy decides once more after the answer, because it may have changed.
  */
 import type { CallToApprove } from '../approvals/ports.ts';
-import { withoutAnswers } from '../bridge/input-required.ts';
 import { whenKnown } from '../exchange/on-fulfilled.ts';
 import type { GivenApproval } from '../policy/approval.ts';
 import type { Authorization } from '../policy/authorization-request.ts';
@@ -12,6 +11,7 @@ import { approvedBy, type WithheldAuthorization } from '../policy/withheld.ts';
 import { StoreError } from '../store/errors.ts';
 import { member } from '../wire/values.ts';
 import { ApprovalRounds } from './approval-rounds.ts';
+import { sendAsApproved } from './approved-request.ts';
 import { authorizeAgain } from './authorize.ts';
 import type { RequestContext } from './context.ts';
 import type { StageServices } from './services.ts';
@@ -35,7 +35,7 @@ export async function approve(
   context.authorization = granted;
   exchange.watch(granted);
   if (exchange.settled) return false;
-  if (rounds.isAnswered) dropAnswers(context);
+  sendAsApproved(context, rounds.isAnswered);
   // The next round of this call is the same call. An approval that holds for a time covers it anyway.
   if (granted.approval !== undefined && call.demand.forMs === undefined)
     exchange.onOver(({ outcome }) => {
@@ -53,6 +53,7 @@ export function callToApprove(context: RequestContext, { demand, request }: With
     ...{ name: request.thing?.name, own: resolved.name, bytes, params, demand },
     arguments: member(params, 'arguments'),
     task: member(params, 'task'),
+    rounds: context.session === undefined ? 'retries' : 'session',
   };
 }
 
@@ -77,15 +78,4 @@ function authorizeApproved(
   if (isSame && !isWaited) return withheld.approved(approval);
   withheld.over();
   return whenKnown(authorizeAgain(services, context), (decided) => approvedBy(decided, approval));
-}
-
-/** The answers were for the gateway: the backend has asked nothing yet. */
-function dropAnswers(context: RequestContext): void {
-  const { resolved: target } = context;
-  const { backend, name, names } = target;
-  context.target = {
-    ...{ backend, names, message: withoutAnswers(target.message) },
-    ...(name !== undefined && { name }),
-    ...(target.renamed !== undefined && { renamed: (result) => target.renamed?.(result) ?? result }),
-  };
 }

@@ -62,15 +62,17 @@ export class BatchMembers {
       return withheld === undefined ? [] : [{ context, withheld }];
     });
     if (calls.length === 0) return;
-    const [{ callToApprove }, { approveTogether }] = await Promise.all([
+    const [{ callToApprove }, { approveTogether }, { sendAsApproved }] = await Promise.all([
       import('./approve.ts'),
       import('./approve-together.ts'),
+      import('./approved-request.ts'),
     ]);
     const asked = calls.map(({ context, withheld }) => ({ withheld, call: callToApprove(context, withheld) }));
     try {
       const approved = await approveTogether(this.#pipeline.shared, asked);
       calls.forEach(({ context }, at) => {
         context.authorization = approved[at] ?? context.authorization;
+        sendAsApproved(context, false);
       });
     } catch (error) {
       if (!(error instanceof Denied)) throw error;

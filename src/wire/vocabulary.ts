@@ -17,6 +17,11 @@ export const metaKeys = {
   serverInfo: `${CORE}serverInfo`,
 } as const;
 
+/** Reserved for the protocol and its extensions. */
+export function isReservedMeta(key: string): boolean {
+  return key.startsWith(CORE);
+}
+
 const words = {
   message: ['jsonrpc', 'id', 'method', 'params', 'result', 'error'],
   params: [

@@ -13,7 +13,8 @@ it(
     const [first, second] = ['safe', 'evil'].map((state) => callOf({ more: `,"requestState":"${state}"` }));
     if (first === undefined || second === undefined) throw new Error('there are two');
     expect(bindingOf(first)).toEqual(bindingOf(second));
-    expect(bindingOf({ ...first, hasRounds: false })).not.toEqual(bindingOf({ ...second, hasRounds: false }));
+    for (const rounds of ['session', 'none'] as const)
+      expect(bindingOf({ ...first, rounds })).not.toEqual(bindingOf({ ...second, rounds }));
   },
 );
 
@@ -34,3 +35,18 @@ it('approvals that are kept are bounded', verifies('gateway:approval:bounded'), 
   const kept = await Promise.all(calls.map((call) => book.claim(call)));
   expect(kept.filter((one) => one !== undefined).length).toBeLessThanOrEqual(9);
 });
+
+it(
+  'further rounds that are expected are bounded for each principal',
+  verifies('gateway:approval:bounded'),
+  async () => {
+    const time = { now: 1 };
+    const book = bookOver(new MemoryRecords(() => time.now), time, 'a');
+    const calls = Array.from({ length: 40 }, (_, at) => callOf({ arguments: `{"n":${at}}` }));
+    for (const call of calls) book.continueAs(call, { id: 'id', text: call.demand.text });
+    // Another principal still gets its question.
+    expect(await book.ask(callOf({ who: 'other' }))).toMatchObject({ isNew: true });
+    const rounds = await Promise.all(calls.map((call) => book.claimRound(call)));
+    expect(rounds.filter((one) => one !== undefined).length).toBeLessThanOrEqual(9);
+  },
+);

@@ -28,9 +28,19 @@ describe('a preview', verifies('gateway:approval:preview'), () => {
       text: '',
       isComplete: false,
     },
+    {
+      name: 'every parameter that the approval is bound to',
+      given: '{}',
+      more: ',"force":true,"_meta":{"a":1},"requestState":"s"',
+      text: '{}\nFurther parameters: {\n  "force": true\n}',
+      isComplete: true,
+    },
   ];
-  test.each(cases)('shows $name', ({ given, text, isComplete }) => {
-    const preview = previewOf(callOf({ arguments: given }), Redaction.of([...usualSecrets, 'card.no']));
+  test.each(cases)('shows $name', ({ given, more, text, isComplete }) => {
+    const preview = previewOf(
+      callOf({ arguments: given, ...(more && { more }) }),
+      Redaction.of([...usualSecrets, 'card.no']),
+    );
     expect(preview).toMatchObject({ isComplete, ...(text !== undefined && { text }) });
     expect(preview.hash).toMatch(/^[0-9a-f]{64}$/);
   });

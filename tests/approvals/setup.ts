@@ -50,6 +50,7 @@ export function callOf(wish: CallWish = {}): CallToApprove {
   return {
     ...{ principal: keyPrincipal({ id: who, name: who, scopes: [] }), client, endpoint, backend, method: 'tools/call' },
     ...{ name, own: name, bytes, params, arguments: member(membersAt(bytes, params), 'arguments') },
+    rounds: 'retries',
     demand: { by: 'other', rules: ['ask'], text: 'rule', ...wish.demand },
   };
 }

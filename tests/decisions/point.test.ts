@@ -6,6 +6,7 @@ import { ConfiguredPoints } from '../../src/decisions/points.ts';
 import type { ProtocolAnswer } from '../../src/decisions/protocol.ts';
 import type { DecisionPointSettings } from '../../src/decisions/settings.ts';
 import { QuestionSlots } from '../../src/decisions/slots.ts';
+import { withCredential } from '../../src/identity/client-credential.ts';
 import type { AuthorizationRequest } from '../../src/policy/authorization-request.ts';
 import type { DecisionEffect } from '../../src/policy/outside.ts';
 import { type MethodRow, methodRow } from '../../src/wire/methods.ts';
@@ -52,11 +53,11 @@ function manualPoint() {
     async () => void closings.push('closed'),
   );
   const endpoint = { path: '/mcp' } as AuthorizationRequest['endpoint'];
-  const ask = async (name = 'mallory') => {
+  const ask = async (name = 'mallory', credential?: string) => {
     const row = methodRow('tools/call') as MethodRow;
     const thing = { kind: 'tool', name: 't' } as const;
     const ruling = await points.decide({
-      principal: key(name),
+      principal: credential === undefined ? key(name) : withCredential(key(name), credential),
       endpoint,
       row,
       backend: 'a',
@@ -173,3 +174,10 @@ it(
     expect(denial).toEqual({ point: 'pdp', fault: 'question_too_large' });
   },
 );
+
+it('credentials of one person do not multiply its turns', verifies('gateway:policy:decision-faults'), async () => {
+  const { ask, asked } = manualPoint();
+  for (const credential of ['Bearer a', 'Bearer b', 'Bearer c']) void ask('mallory', credential);
+  await soon();
+  expect(asked).toHaveLength(1);
+});

@@ -5,6 +5,8 @@ import { send } from '../harness/client.ts';
 import { connectLegacy } from '../harness/eras.ts';
 import { Office, steps } from './setup.ts';
 
+const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 describe('a call that another person has to approve', () => {
   it(
     'gets an error that names the page; after the approval the same call is sent, once',
@@ -163,6 +165,25 @@ describe('who approves', () => {
     expect(question.preview.text).toContain('left\\u202eright');
     expect((await bob.answer(question, 'approve', { preview: 'other' })).status).toBe(409);
     expect((await bob.answer(question, 'approve')).status).toBe(200);
+  });
+
+  it('sends no metadata that was not shown', verifies('gateway:approval:preview'), async () => {
+    const office = await Office.open();
+    const call = (at: number) => office.call({}, {}, {}, { 'vendor.example/call': at, traceparent: trace });
+    // Clients give each call another id in its metadata: it is the same call.
+    expect((await call(1)).error.data.reason).toBe('approval_needed');
+    await (await office.signIn('bob')).answerOnly('approve');
+    expect((await call(2)).result.content[0].text).toBe('deleted');
+    const [sent] = office.backend.of('tools/call');
+    expect(sent?.message.params._meta).not.toHaveProperty('vendor.example/call');
+    expect(sent?.message.params._meta).toMatchObject({ traceparent: trace });
+  });
+
+  it('shows a parameter that stands beside the arguments', verifies('gateway:approval:preview'), async () => {
+    const office = await Office.open();
+    await office.call({}, { force: true });
+    const [question] = await (await office.signIn('bob')).questions();
+    expect(question.preview.text).toContain('Further parameters: {\n  "force": true\n}');
   });
 
   it('can only deny what cannot be shown completely', verifies('gateway:approval:preview'), async () => {

@@ -85,8 +85,18 @@ export class Office {
   }
 
   /** The agent's call, as a modern client without elicitation. */
-  async call(args: object = { path: '/a' }, more: object = {}, capabilities: object = {}): Promise<Json> {
-    const call = modern({ method: 'tools/call', params: { name: 'delete', arguments: args, ...more }, capabilities });
+  async call(
+    args: object = { path: '/a' },
+    more: object = {},
+    capabilities: object = {},
+    meta: object = {},
+  ): Promise<Json> {
+    const call = modern({
+      method: 'tools/call',
+      params: { name: 'delete', arguments: args, ...more },
+      capabilities,
+      meta,
+    });
     const headers = { ...call.headers, authorization: `Bearer ${this.key}` };
     const answer = await send(`${this.setting.origin}/mcp`, { ...call, headers });
     // A call that waits is answered on a stream.
