@@ -67,7 +67,9 @@ export class ProxyFront implements EntranceHandlers {
     const found: ProxyFacts = {};
     const socket = duplex as ProxyConnection;
     socket.on('error', () => socket.destroy());
-    this.#open(req, socket, head, found).catch((error: unknown) => this.#dismiss(socket, error, found));
+    // The answer to an earlier request would be written into the tunnel.
+    if (socket[state].latest?.writableFinished === false) socket.destroy();
+    else this.#open(req, socket, head, found).catch((error: unknown) => this.#dismiss(socket, error, found));
   };
 
   close(): void {

@@ -160,6 +160,18 @@ describe('targets with two readings', verifies('gateway:proxy:one-reading'), () 
     expect(answer).toMatch(/200 Connection established\r\n\r\nHTTP\/1\.1 403 .*proxy_tunnel_nested/s);
   });
 
+  it('a CONNECT behind a request that is not answered yet ends the connection', async () => {
+    // Its answer would be written into the tunnel.
+    const house = await openProxy({ script: { 'tools/call': () => undefined } });
+    const { host } = new URL(house.plain.url);
+    const body = JSON.stringify(read.body);
+    const lines = Object.entries({ ...read.headers, accept: 'application/json, text/event-stream' });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const post = `POST http://${host}/mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const tunnel = `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    expect(await sendRaw(house.gateway.proxy, `${post}${tunnel}${get('/mcp', host)}`)).toBe('');
+  });
+
   it('inside a tunnel, another Host and an absolute address are refused', async () => {
     const house = await openProxy();
     const { host } = new URL(house.plain.url);
