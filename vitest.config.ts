@@ -12,8 +12,11 @@ const mocking = ['tests/interaction/authserver/flood.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
-/** Need programs of other people: `npm run test:redis`, `test:opa`, `test:restart`, `test:reverse-proxies`. */
-const servers = ['tests/{redis,opa,interop,reverse-proxies}/**'];
+/**
+ * Need programs of other people: `npm run test:redis`, `test:opa`, `test:restart`, `test:reverse-proxies`,
+ * `test:sandbox`.
+ */
+const servers = ['tests/{redis,opa,interop,reverse-proxies,sandbox}/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({

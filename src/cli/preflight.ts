@@ -31,6 +31,27 @@ export function missingHere(config: Config, env: EnvironmentVariables = process.
   ];
 }
 
+/** Of backends in sandboxes. Starts bubblewrap for a moment, which alone tells whether it works here. */
+export async function sandboxProblems(
+  { backends }: Config,
+  { PATH = '' }: EnvironmentVariables = process.env,
+): Promise<string[]> {
+  const boxed = backends.flatMap((it) =>
+    it.kind === 'stdio' && it.sandbox !== undefined ? [{ ...it, box: it.sandbox }] : [],
+  );
+  if (boxed.length === 0) return [];
+  const { incapable } = await import('../upstream/stdio/sandbox/machine.ts');
+  const problems = boxed.map(async ({ name, box, user }) => {
+    const reason = await incapable(box, PATH, user);
+    const missing = [...box.read, ...box.write].filter((path) => !existsSync(path));
+    return [
+      ...(reason === undefined ? [] : [`backend \`${name}\` has no sandbox here: ${reason.why}; ${reason.cure}`]),
+      ...missing.map((path) => `backend \`${name}\`: there is no ${path}, which its sandbox shows`),
+    ];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
 /** `cure` creates the file; `until` says what is refused before the file can be read. */
 const listFiles = {
   keys: {

@@ -6,7 +6,14 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { traceSendings } from '../observe/traces/settings.ts';
-import { type BackendConfig, httpTransports, processStates, protocols, type ServiceConfig } from './config.ts';
+import {
+  type BackendConfig,
+  httpTransports,
+  processStates,
+  protocols,
+  type SandboxConfig,
+  type ServiceConfig,
+} from './config.ts';
 import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
 import type { Variables } from './expand.ts';
@@ -15,6 +22,7 @@ import { checkService } from './json-rpc.ts';
 import { callLimitNames, type LimitName, type Limits, limitRow, limitTable } from './limits.ts';
 import { nearest } from './nearest.ts';
 import { backendProfileShape, buildBackendProfile, checkBackendProfile } from './policy-profile.ts';
+import { readSandbox } from './sandbox.ts';
 import * as shape from './shapes.ts';
 
 export function limitShapes<Name extends LimitName>(names: readonly Name[]) {
@@ -31,6 +39,7 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   user: z
     .union([shape.oneLine, z.int().min(0)], { error: 'the name or number of a user of this machine' })
     .exactOptional(),
+  sandbox: z.unknown().exactOptional(),
   share: shape.flag.exactOptional(),
   maxProcesses: shape.quantity(limitTable.processesPerBackend).exactOptional(),
   idleMs: shape.quantity(limitTable.processIdleMs).exactOptional(),
@@ -46,7 +55,10 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   profile: backendProfileShape.exactOptional(),
   traces: shape.choice(traceSendings).exactOptional(),
 });
-type Settings = Omit<z.infer<typeof backendShape>, 'auth'> & { readonly auth?: BackendAuth };
+type Settings = Omit<z.infer<typeof backendShape>, 'auth' | 'sandbox'> & {
+  readonly auth?: BackendAuth;
+  readonly sandbox?: SandboxConfig;
+};
 
 /** An entry after validation, with the dialect's own spellings replaced. */
 export type BackendDraft = { readonly name: string } & {
@@ -66,7 +78,7 @@ export function readBackend(
   document: ConfigDocument,
   path: Path,
   name: string,
-  variables: Variables,
+  { variables, directory }: { readonly variables: Variables; readonly directory: string },
 ): BackendDraft | undefined {
   const entry = check(document, path, document.read(path, variables), backendShape);
   const keys = document.keys(path);
@@ -90,10 +102,22 @@ export function readBackend(
     document.report([...path, 'maxProcesses'], { message: '`maxProcesses` contradicts `share`', expected });
   }
   checkBackendProfile(document, [...path, 'profile'], entry.profile ?? {});
-  return { ...entry, name, auth: readBackendAuth(document, [...path, 'auth'], variables) };
+  const place = { directory, cwd: entry.cwd };
+  const sandbox = readSandbox(document, [...path, 'sandbox'], entry.sandbox, place);
+  return { ...entry, name, sandbox, auth: readBackendAuth(document, [...path, 'auth'], variables) };
 }
 
-const stdioOnly: readonly string[] = ['args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'state'];
+const stdioOnly: readonly string[] = [
+  'args',
+  'env',
+  'cwd',
+  'user',
+  'sandbox',
+  'share',
+  'maxProcesses',
+  'idleMs',
+  'state',
+];
 const httpOnly: readonly string[] = ['socket', 'headers', 'auth', 'credentials'];
 const besideUrl = 'beside a `url`';
 
@@ -174,6 +198,7 @@ export function buildBackend(draft: BackendDraft, directory: string, limits: Lim
     env: draft.env ?? {},
     ...(cwd !== undefined && { cwd: resolve(directory, cwd) }),
     ...(user !== undefined && { user: String(user) }),
+    ...(draft.sandbox && { sandbox: draft.sandbox }),
     share,
     maxProcesses: share ? 1 : (draft.maxProcesses ?? limits.processesPerBackend),
     idleMs: draft.idleMs ?? limits.processIdleMs,

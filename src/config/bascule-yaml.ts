@@ -130,7 +130,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
       disabled.push(name);
       return [];
     }
-    const draft = readBackend(document, path, name, variables);
+    const draft = readBackend(document, path, name, { variables, directory });
     if (draft === undefined || !isNamed) return [];
     if (!isService(document, path, variables)) return [buildBackend(draft, directory, limits)];
     services.push(buildService(draft, directory));

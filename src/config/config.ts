@@ -161,12 +161,25 @@ export interface StdioBackendConfig extends NamedBackend {
   readonly cwd?: string;
   /** Name or number of the user that its processes run as. Absent: the gateway's own user. */
   readonly user?: string;
+  /** Absent: its processes may do what their user may. */
+  readonly sandbox?: SandboxConfig;
   /** One process for all clients, instead of one for each client session. */
   readonly share: boolean;
   readonly maxProcesses: number;
   readonly idleMs: number;
   /** The state that a process keeps between the calls of a session. `none`: it may be ended as soon as it is idle. */
   readonly state: ProcessState;
+}
+
+/** What the processes of a stdio backend see and may use. Paths are absolute. */
+export interface SandboxConfig {
+  readonly network: boolean;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** Of each process with everything that it starts. Absent: no limit. */
+  readonly memoryBytes?: number;
+  /** Threads count. Absent: no limit. */
+  readonly processes?: number;
 }
 
 export const processStates = ['session', 'none'] as const;

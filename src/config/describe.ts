@@ -9,6 +9,7 @@ import { defaultLimits, limitNames, limitRow } from './limits.ts';
 import { printable } from './problems.ts';
 import { writeQuantity } from './quantity.ts';
 import { replicasPlace } from './replicas.ts';
+import { describeSandbox } from './sandbox.ts';
 import { parseUrl } from './shapes.ts';
 import { storePlace } from './store.ts';
 
@@ -171,7 +172,8 @@ function backend(it: BackendConfig): string[] {
   const processes = it.share ? 'one process for all clients' : `a process for each session, at most ${it.maxProcesses}`;
   const details = [...counted(it.args, 'argument'), ...counted(it.env, 'environment variable'), processes];
   const where = `${it.cwd === undefined ? '' : ` in ${it.cwd}`}${it.user === undefined ? '' : ` as user ${it.user}`}`;
-  return [`${it.name}: ${it.command}${where} (${details.join(', ')})`];
+  const box = it.sandbox === undefined ? [] : [`  ${describeSandbox(it.sandbox)}`];
+  return [`${it.name}: ${it.command}${where} (${details.join(', ')})`, ...box];
 }
 
 function leave({ grant, shared, implied, issuer, clientId, scopes = [], authorizationServers }: BackendAuth): string {

@@ -7,7 +7,20 @@ import { buildFullProfile } from './policy-profile.ts';
 
 /** Settings about processes, sessions, revisions or tools, which JSON-RPC does not have. */
 const onlyOfBackends: readonly string[] = [
-  ...['command', 'args', 'env', 'cwd', 'user', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile', 'traces'],
+  ...[
+    'command',
+    'args',
+    'env',
+    'cwd',
+    'user',
+    'sandbox',
+    'share',
+    'maxProcesses',
+    'idleMs',
+    'transport',
+    'profile',
+    'traces',
+  ],
   'credentials',
 ];
 const onlyOfEndpoints: readonly string[] = ['sessions', 'names', 'traces'];

@@ -19,6 +19,7 @@ import { checkOverrides, type Overrides, onCommandLine } from './overrides.ts';
 import { checkApprovals } from './policy-approval.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import { checkProxy } from './proxy.ts';
+import { checkSandboxes } from './sandbox.ts';
 import type { Syntax } from './syntax.ts';
 import { readTraces } from './traces.ts';
 
@@ -107,6 +108,15 @@ function settle(
   if (document !== undefined) checkConsole(document, reading.console, identity, listen);
   if (document !== undefined)
     checkProxy(document, { backends, services: reading.services ?? [], endpoints }, reading.proxy);
+  const storeDir = reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source));
+  if (document !== undefined)
+    checkSandboxes(document, backends, [
+      { path: storeDir, what: 'the state directory' },
+      { path: identity.settings.keyFile, what: 'the access keys' },
+      { path: identity.authServer?.userFile, what: 'the users' },
+      { path: listen.tls?.key, what: 'the TLS key' },
+      { path: resolve(options.cwd, source), what: 'the config' },
+    ]);
   if (document !== undefined) checkApprovals(document, reading.policy, reading.console, identity);
   const byCommand = document === undefined || overrides.host !== undefined;
   const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
@@ -140,7 +150,7 @@ function settle(
     ...(reading.proxy && { proxy: reading.proxy }),
     ...(reading.console && { console: reading.console.settings }),
     operators: reading.console?.rights ?? {},
-    store: { dir: usualStoreDir(options.env, resolve(options.cwd, source)), ...reading.store },
+    store: { ...reading.store, dir: storeDir },
     ...(reading.replicas && { replicas: reading.replicas }),
     limits: reading.limits ?? defaultLimits,
     log: {

@@ -50,6 +50,10 @@ export function backendNotes(backend: string, log: Log, counters: Counters): Bac
         if (how === 'back' && lostStreams === 0) log.info({ backend }, "the backend's event stream is back");
       };
     },
+    overLimit: ({ message, cure }) => {
+      counters.count('backend.sandbox.ended');
+      log.warn({ backend, cure }, message);
+    },
     noise: (kind, text) => {
       counters.count(`backend.noise.${kind}`);
       // Servers may write anything to stderr (stdio transport), so it is logged at `debug`. A failure includes the last

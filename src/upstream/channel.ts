@@ -114,6 +114,8 @@ export interface ChannelNotes {
    * The backend sends too much outside of calls: it was paused for a while, or ended. `where`: which pipe or stream.
    */
   flood(stage: 'paused' | 'ended', where: string): void;
+  /** A process has hit a limit of its sandbox, and was ended. */
+  overLimit(failure: Failure): void;
 }
 
 export type OddKind =

@@ -139,6 +139,7 @@ function stdioConnector(config: StdioBackendConfig, options: CreateOptions, back
     env: { ...config.env, ...options.environment },
     ...(config.cwd === undefined ? {} : { cwd: config.cwd }),
     ...(config.user === undefined ? {} : { user: config.user }),
+    ...(config.sandbox === undefined ? {} : { sandbox: config.sandbox }),
   };
   const flood = new FloodBudget(limits);
   const pool = new ChildPool({

@@ -7,7 +7,7 @@ import { describeConfig } from '../../config/describe.ts';
 import { printable } from '../../config/problems.ts';
 import { knownCallers } from '../known-callers.ts';
 import { checkPolicy, type PolicyCommand, remarksOf, testPolicy } from '../policy-command.ts';
-import { missingHere } from '../preflight.ts';
+import { missingHere, sandboxProblems } from '../preflight.ts';
 import { configAt, configOption, output, withConfig } from '../with-config.ts';
 
 export function registerChecking(program: Command): void {
@@ -22,7 +22,8 @@ export function registerChecking(program: Command): void {
         const { policy } = config;
         const { places, callers } = reviewed(config);
         const remarks = policy === undefined ? [] : remarksOf(policy, places, callers);
-        for (const problem of [...missingHere(config), ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
+        const missing = [...missingHere(config), ...(await sandboxProblems(config))];
+        for (const problem of [...missing, ...remarks.map(({ rule, text }) => `rule \`${rule}\` ${text}`)])
           process.stdout.write(`warning: ${printable(problem)}\n`);
         process.stdout.write(`${describeConfig(config)}\n`);
       }),

@@ -11,9 +11,10 @@ import { type FloodBudget, floodFailure } from '../flood-meter.ts';
 import type { Reception } from '../reception.ts';
 import { ChildExit, howEnded, withoutValues } from './child-exit.ts';
 import type { Environment } from './environment.ts';
-import { endedBeforeUs, endInOrder, endWithUs } from './group.ts';
+import { endedBeforeUs, endInOrder, endWithUs, killGroup } from './group.ts';
 import { Input } from './input.ts';
 import { Output } from './output.ts';
+import type { Sandbox } from './sandbox/start.ts';
 import { type ChildCommand, type PipedProcess, startProcess } from './start.ts';
 import { Stderr } from './stderr.ts';
 
@@ -79,6 +80,7 @@ export class Child {
   readonly ended: Promise<Failure | undefined>;
   readonly #options: ChildOptions;
   readonly #process: PipedProcess;
+  readonly #sandbox: Sandbox | undefined;
   readonly #input: Input;
   readonly #output: Output;
   readonly #stderr: Stderr;
@@ -98,11 +100,17 @@ export class Child {
 
   /** Rejects with a Failure where the command cannot be started. */
   static async start(options: ChildOptions): Promise<Child> {
-    return new Child(await startProcess(options.command, options.environment ?? process.env), options);
+    const { command, environment = process.env } = options;
+    if (command.sandbox === undefined) return new Child(await startProcess(command, environment), options);
+    // Loaded only where a backend wants one.
+    const { startSandboxed } = await import('./sandbox/start.ts');
+    const { started, sandbox } = await startSandboxed(command, command.sandbox, environment, options);
+    return new Child(started, options, sandbox);
   }
 
-  private constructor(process_: PipedProcess, options: ChildOptions) {
+  private constructor(process_: PipedProcess, options: ChildOptions, sandbox?: Sandbox) {
     this.#process = process_;
+    this.#sandbox = sandbox;
     this.#options = options;
     this.pid = process_.pid as number;
     this.startedAt = options.clock.now();
@@ -132,6 +140,7 @@ export class Child {
       tryEnd: () => !this.busy && this.#onFlood('stderr'),
     });
     endWithUs(this.pid);
+    sandbox?.watch((failure) => this.#onBreach(failure));
     // A broken pipe means that the child is exiting; `exit` reports it.
     process_.on('error', nothing);
     process_.stdin.on('error', nothing);
@@ -228,6 +237,13 @@ export class Child {
     return true;
   }
 
+  /** At once: it harms others as long as it runs. */
+  #onBreach(failure: Failure): void {
+    killGroup(this.pid);
+    this.#tell(failure);
+    this.#begin('by itself');
+  }
+
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal };
     this.#output.finish();
@@ -251,7 +267,7 @@ export class Child {
     const cause = new ChildExit(code, signal, withoutValues(this.#stderr.tail(), this.#options.command.env));
     const message = `Backend process ended without a response (${howEnded(code, signal)})`;
     const cure = cause.stderr.trim() === '' ? RUN_IT : `follow what it writes to stderr, or ${RUN_IT}`;
-    const failure = new Failure('backend_unavailable', { message, cause, cure });
+    const failure = this.#sandbox?.verdict() ?? new Failure('backend_unavailable', { message, cause, cure });
     this.#begin('by itself');
     this.#tell(failure);
     this.#resolveEnded(this.#ending === 'ordered' ? undefined : (this.#failure ?? failure));
@@ -287,6 +303,7 @@ export class Child {
     stdout.destroy();
     stderr.destroy();
     endedBeforeUs(this.pid);
+    this.#sandbox?.release();
     this.#resolveGone();
   }
 }

@@ -24,6 +24,10 @@ function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
+export function killGroup(pid: number): void {
+  signalGroup(pid, 'SIGKILL');
+}
+
 /**
  * Whether any process of the group still runs. `kill` also counts processes that ended and were not reaped, so Linux
  * needs a second check: in a container without an init, orphans are never reaped, and waiting for them would never end.

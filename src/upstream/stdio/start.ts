@@ -5,6 +5,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import type { SandboxConfig } from '../../config/config.ts';
 import { Failure } from '../../errors/failure.ts';
 import type { FailureKind } from '../as-failure.ts';
 import { outOfDescriptors } from '../descriptors.ts';
@@ -18,6 +19,8 @@ export interface ChildCommand {
   readonly cwd?: string;
   /** Name or number. Absent: the gateway's own user. */
   readonly user?: string;
+  /** Absent: the process may do what its user may. */
+  readonly sandbox?: SandboxConfig;
 }
 
 export type PipedProcess = ChildProcessByStdio<Writable, Readable, Readable>;

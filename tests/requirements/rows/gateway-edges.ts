@@ -43,4 +43,24 @@ export const gatewayEdges = {
     behaviour:
       'A backend with `socket` beside its `url` is reached over that Unix socket, and the request names the host of `url`.',
   }),
+  'gateway:sandbox:holds': held({
+    spec: 'gateway',
+    behaviour:
+      'A stdio backend with `sandbox` sees neither environment nor files nor processes of the gateway, no network unless the config says so, and only the paths that it lists; it has no rights, and ends with the gateway.',
+  }),
+  'gateway:sandbox:limits': held({
+    spec: 'gateway',
+    behaviour:
+      'What takes more memory or starts more processes than its sandbox allows is ended with all that it started. The call and the log name the limit, other backends go on, and no control group is left behind.',
+  }),
+  'gateway:sandbox:refused': held({
+    spec: 'gateway',
+    behaviour:
+      'Where the machine cannot make a sandbox, the backend is not started, and `config check`, the start-up line and the log say why.',
+  }),
+  'gateway:sandbox:config': held({
+    spec: 'gateway',
+    behaviour:
+      'A sandbox that would show files of the gateway, or a listed path that the backend could replace, is refused by name.',
+  }),
 } satisfies Readonly<Record<string, Requirement>>;

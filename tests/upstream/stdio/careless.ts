@@ -8,7 +8,12 @@ const child = await Child.start({
   limits: { lineBytes: 4096, stderrBytes: 4096, childStopMs: 1000, stdinBytes: 4096 },
   flood: anyFlood(),
   clock: realClock,
-  notes: { noise: () => undefined, flood: () => undefined, streamLost: () => () => undefined },
+  notes: {
+    noise: () => undefined,
+    flood: () => undefined,
+    overLimit: () => undefined,
+    streamLost: () => () => undefined,
+  },
 });
 child.attach({
   message: ({ bytes }) => {

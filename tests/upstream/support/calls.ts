@@ -132,6 +132,10 @@ export class OddNotes implements BackendNotes {
     return;
   }
 
+  overLimit(): void {
+    return;
+  }
+
   streamLost(): () => void {
     return () => undefined;
   }

@@ -133,6 +133,11 @@ export class NotesRecorder extends Watched implements ChannelNotes {
     this.changed();
   }
 
+  overLimit({ message }: Failure): void {
+    this.notes.push({ kind: 'over_limit', text: message });
+    this.changed();
+  }
+
   streamLost(why: string): (how: 'back' | 'closed') => void {
     this.notes.push({ kind: 'stream_lost', text: why });
     this.changed();

@@ -1,0 +1,58 @@
+/** `sandbox` of stdio backends: its defaults, and what is refused about it. */
+import { describe, expect, it } from 'vitest';
+import { describeConfig } from '../../src/config/describe.ts';
+import { verifies } from '../requirements/verifies.ts';
+import { complaintsAbout, configOf } from './loading.ts';
+
+const backend = (settings: object, more: object = {}) =>
+  JSON.stringify({ backends: { b: { command: 'node', ...settings } }, store: { dir: '/var/lib/bascule' }, ...more });
+
+const sandboxOf = (sandbox: object) => {
+  const [only] = configOf(backend({ sandbox })).backends;
+  return only?.kind === 'stdio' ? only.sandbox : undefined;
+};
+
+describe('sandbox', verifies('gateway:sandbox:config'), () => {
+  it('has limits and shows nothing where the config says nothing', () => {
+    expect(sandboxOf({})).toEqual({
+      network: false,
+      read: [],
+      write: [],
+      memoryBytes: 512 * 1024 ** 2,
+      processes: 128,
+    });
+  });
+
+  it('has no limit only where the config says so', () => {
+    expect(sandboxOf({ memory: 'none', processes: 'none' })).toEqual({ network: false, read: [], write: [] });
+    expect(sandboxOf({ memory: '64MiB', processes: 32 })).toMatchObject({ memoryBytes: 64 * 1024 ** 2, processes: 32 });
+  });
+
+  it('is described by `config check`', () => {
+    const config = configOf(backend({ sandbox: { read: ['/srv/data'], network: true } }));
+    expect(describeConfig(config)).toContain(
+      'sandbox: with network; reads /srv/data; 512 MiB of memory; 128 processes and threads',
+    );
+  });
+
+  it.each([
+    [backend({ sandbox: true }), 'a map with `network`, `read`, `write`, `memory` or `processes`'],
+    [backend({ sandbox: { memory: '1KiB' } }), 'a limit, or `none`'],
+    [backend({ sandbox: { net: true } }), 'unknown key `net`'],
+    [backend({ sandbox: { read: ['/var/lib'] } }), 'the backend would see the state directory of the gateway'],
+    [backend({ sandbox: { write: ['/var/lib/bascule/x'] } }), 'the backend would see the state directory'],
+    [
+      backend({ sandbox: { read: ['/etc/bascule'] } }, { identity: { keys: { file: '/etc/bascule/keys.json' } } }),
+      'the backend would see the access keys of the gateway',
+    ],
+    [backend({ sandbox: { read: ['/'] } }), 'the backend would see the state directory of the gateway: / has'],
+    [
+      backend({ sandbox: { write: ['/srv'], read: ['/srv/a'] } }),
+      '/srv/a is within /srv, which the backend may change',
+    ],
+    [backend({ sandbox: { read: ['/srv'] }, cwd: '/home' }), '`cwd` is not there in the sandbox'],
+    [JSON.stringify({ backends: { b: { url: 'http://x/mcp', sandbox: {} } } }), '`sandbox` has no effect here'],
+  ])('%s is refused', (text, why) => {
+    expect(complaintsAbout(text)).toContain(why);
+  });
+});
