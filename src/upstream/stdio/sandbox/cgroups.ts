@@ -2,7 +2,7 @@
  * A control group for one sandbox: the kernel counts memory and processes of everything in it, whatever it starts. In
  * version 2 of control groups, or in version 1 where the machine still has that.
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface GroupLimits {
@@ -84,8 +84,19 @@ let made = 0;
 export function groupPlaces(limits: GroupLimits, facts: CgroupFacts = factsOfOurs()): readonly GroupPlace[] {
   return (['memoryBytes', 'processes'] as const).flatMap((name) => {
     const limit = limits[name];
-    return limit === undefined ? [] : [{ limit, ...placeOf(name, facts) }];
+    if (limit === undefined) return [];
+    const place = placeOf(name, facts);
+    checkWritable(place.parent);
+    return [{ limit, ...place }];
   });
+}
+
+function checkWritable(parent: string): void {
+  try {
+    accessSync(parent, constants.W_OK);
+  } catch {
+    throw new NoControlGroup(`the gateway may not make control groups in ${parent}`);
+  }
 }
 
 function factsOfOurs(): CgroupFacts {
