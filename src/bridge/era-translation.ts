@@ -71,7 +71,7 @@ export function completed(message: ResultResponse, row: MethodRow): ResultRespon
     if (member(result, 'ttlMs') === undefined) lacking.ttlMs = '0';
     if (member(result, 'cacheScope') === undefined) lacking.cacheScope = '"private"';
   }
-  const excess = !isComplete && result.members.some(({ key }) => cacheHints.has(key));
+  const excess = type === 'input_required' && result.members.some(({ key }) => cacheHints.has(key));
   if (!excess && Object.keys(lacking).length === 0) return message;
   const drop = (key: string) => excess && cacheHints.has(key);
   const rewritten = rewrite(message.bytes, result, { set: lacking, drop });

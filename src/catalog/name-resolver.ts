@@ -141,6 +141,14 @@ export class NameResolver {
     return view.nameOf(origin);
   }
 
+  /** The target of a request about a task, by the tool that made it. `message` has the backend's id. */
+  ofTask(endpoint: Endpoint, tool: Origin, message: Request, reader: Reader): ResolvedTarget {
+    const { backend, name } = tool;
+    if (!isMerged(endpoint)) return { backend, name, message, names: [name] };
+    const names = this.#namesOf(endpoint, tool);
+    return new LinkingTarget({ backend, name, message, names, method: 'tools/call' }, this.resources, endpoint, reader);
+  }
+
   /** The backend of a resource, and its URI there. */
   locate(endpoint: Endpoint, uri: string, reader: Reader): Origin | Promise<Origin> {
     if (!isMerged(endpoint)) return { backend: endpoint.backends[0] ?? '', name: uri };

@@ -1,6 +1,6 @@
 /** What the config says of extensions: for all endpoints, and for one. */
 import * as z from 'zod';
-import { type ExtensionChoices, extensionChoices, extensionRow } from '../wire/extensions.ts';
+import { type ExtensionChoices, extensionChoices } from '../wire/extensions.ts';
 import * as shape from './shapes.ts';
 
 /** https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta: a prefix of labels, and a name. */
@@ -10,15 +10,9 @@ const id = shape.text(
   new RegExp(`^${label}(?:\\.${label})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`),
 );
 
-export const extensionsShape = z
-  .record(id, shape.choice(extensionChoices), { error: 'a map of extensions: their ids, each with pass or deny' })
-  .superRefine((choices, context) => {
-    for (const [name, choice] of Object.entries(choices)) {
-      const row = extensionRow(name);
-      if (choice !== 'pass' || row === undefined || row.since !== undefined) continue;
-      context.addIssue({ code: 'custom', message: 'deny, or nothing: the gateway does not carry it', path: [name] });
-    }
-  });
+export const extensionsShape = z.record(id, shape.choice(extensionChoices), {
+  error: 'a map of extensions: their ids, each with pass or deny',
+});
 
 /** The choices of an endpoint come before those of the file. */
 export function withChoices<E extends { readonly extensions?: ExtensionChoices }>(

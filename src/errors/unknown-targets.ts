@@ -45,6 +45,10 @@ export const offers = rows(
       message: 'Tasks are not supported',
       when: 'The gateway does not support tasks yet, and refuses all their methods.',
     },
+    unknown_task: {
+      message: 'Unknown task',
+      when: 'The id was not given to this principal at this endpoint, or was modified; or the backend knows the task no longer.',
+    },
     invalid_request_state: {
       message: 'Invalid requestState',
       when: 'The state was modified, has expired, was already used, or belongs to another request or principal.',

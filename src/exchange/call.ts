@@ -56,12 +56,16 @@ export interface CallRequest {
  * be served without knowing the backend.
  */
 export type CallOutcome =
-  /** `screened`: tools with invalid header annotations are removed already. */
+  /**
+   * `screened`: tools with invalid header annotations are removed already. `type`: the `resultType`, where it is one of
+   * an extension.
+   */
   | {
       readonly kind: 'result';
       readonly message: ResultResponse;
       readonly vocabulary: Era;
       readonly screened?: boolean;
+      readonly type?: string;
     }
   | { readonly kind: 'error'; readonly message: ErrorResponse; readonly vocabulary: Era }
   /** `unseen`: the backend refused the request without processing it, so any request may safely be sent again. */

@@ -52,9 +52,6 @@ export function admitModern(context: RequestContext, request: Request): void {
     throw unknownMethod(request, 'modern');
   if (row.extension !== undefined && !isCarried(row.extension, revision, extensions))
     throw unknownMethod(request, 'modern');
-  // In the modern era tasks are an extension, and the gateway does not offer it.
-  if (row.capability === 'tasks')
-    throw new Failure('method_removed', { message: 'Tasks are not supported', data: { method: request.method } });
   const logLevel = metaMember(request, 'logLevel');
   context.request = request;
   context.row = row;
@@ -68,7 +65,12 @@ export function admitLegacy(context: RequestContext, { client, downstream }: Ses
   const row = methodRow(request.method);
   if (row === undefined || row.kind !== 'request' || row.from === 'server' || !has(revision, row))
     throw unknownMethod(request, 'legacy');
-  if (row.extension !== undefined && !isCarried(row.extension, revision, context.endpoint.extensions))
+  const { extension, capability } = row;
+  if (
+    extension !== undefined &&
+    capability === undefined &&
+    !isCarried(extension, revision, context.endpoint.extensions)
+  )
     throw unknownMethod(request, 'legacy');
   if (row.capability === 'tasks') throw new Failure('tasks_not_supported');
   // Without a session there is no stream on which updates could be sent.

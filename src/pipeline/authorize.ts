@@ -101,13 +101,18 @@ function authorizeIn(
   const { authorizer, endpoint } = inGeneration;
   const { row, request, resolved } = context;
   if (authorizer.isFree(endpoint)) return authorizer.free(context);
-  const named = namedThing(row, request);
+  const named = row.name === 'taskId' ? toolOf(resolved) : namedThing(row, request);
   const own = resolved.name ?? named?.name ?? '';
   const thing =
     named === undefined || !isMerged(endpoint)
       ? named && { kind: named.kind, name: own }
       : services.shared.nameResolver.thing(endpoint, named.kind, originOf(resolved, own), readerOf(services, context));
   return whenKnown(thing, (found) => ask(inGeneration, services, context, own, found));
+}
+
+/** A task is decided like the tool that made it. */
+function toolOf({ name }: ResolvedTarget): Thing | undefined {
+  return name === undefined ? undefined : { kind: 'tool', name };
 }
 
 /** `own` is the backend's own name for the thing. */

@@ -5,6 +5,7 @@ import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { unknownMethod } from './admit.ts';
 import { demandToolScopes } from './check-scopes.ts';
 import type { RequestContext } from './context.ts';
+import { resolveTask } from './resolve-task.ts';
 import type { StageServices } from './services.ts';
 
 /**
@@ -13,6 +14,10 @@ import type { StageServices } from './services.ts';
  */
 export function resolve(services: StageServices, context: RequestContext): void | Promise<void> {
   const { endpoint, row, request, listen, era } = context;
+  if (row.name === 'taskId') {
+    resolveTask(services, context);
+    return;
+  }
   const [backend] = endpoint.backends;
   if (backend !== undefined && endpoint.backends.length === 1) {
     if (row.method !== 'ping') context.target = { backend, message: listen?.authorization?.message ?? request };

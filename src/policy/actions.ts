@@ -40,6 +40,7 @@ const things: Readonly<Record<string, readonly ThingKind[]>> = {
   complete: ['prompt', 'resource', 'template'],
   list: ['tool', 'prompt', 'resource', 'template'],
   ask: ['ask'],
+  task: ['tool'],
   [RPC]: ['method'],
 };
 

@@ -223,7 +223,7 @@ export class Authorizer {
 
   /** Whether a rule uses the annotations of this backend's tools. */
   readsAnnotations(backend: string, { action }: MethodRow): boolean {
-    return action === 'call' && this.#parts.policy?.readsAnnotations(backend) === true;
+    return (action === 'call' || action === 'task') && this.#parts.policy?.readsAnnotations(backend) === true;
   }
 
   #unruled(): Ruling {

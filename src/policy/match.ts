@@ -58,7 +58,7 @@ export function readyRule(rule: Rule, order: number, world: World): ReadyRule {
     order,
     effect,
     demand: rule.approval && { ...rule.approval, rules: [rule.id], text: JSON.stringify(rule) },
-    what: rule.what && new Set(rule.what),
+    what: rule.what && withTasks(rule.what),
     endpoints: on.endpoints && among(on.endpoints, world.endpoints, 'path'),
     backends: on.backends && among(on.backends, world.backends, 'name'),
     things: thingsIn(on),
@@ -66,6 +66,11 @@ export function readyRule(rule: Rule, order: number, world: World): ReadyRule {
     tests: compileTests(rule.with, effect),
     condition: rule.when,
   };
+}
+
+/** A rule about calls of a tool holds for the tasks that they became. */
+function withTasks(what: readonly string[]): ReadonlySet<string> {
+  return new Set(what.includes('call') ? [...what, 'task'] : what);
 }
 
 function among(patterns: readonly string[], known: readonly string[], style: 'path' | 'name'): ReadonlySet<string> {

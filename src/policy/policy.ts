@@ -62,13 +62,15 @@ export class Policy {
   decide(question: PolicyQuestion): Permit | Denial {
     const { action } = question.row;
     const view = this.#views.of(question.principal);
-    const evaluation = new Evaluation(action, question, 'all', this.#looking);
+    // The arguments of a task were judged when it was made, and a person has approved them where a rule demands that.
+    const isTask = action === 'task';
+    const evaluation = new Evaluation(action, question, isTask ? 'thing' : 'all', this.#looking);
     const judged = this.#judge(view, evaluation, false);
     const trial = this.mode === 'audit' || view.audited ? this.#judge(view, evaluation, true) : judged;
     const allowed = this.mode === 'audit' || judged.allowed;
     const ruling = this.#ruling(allowed, judged, trial);
     if (!allowed) return new Denial(ruling);
-    const demand = this.mode === 'audit' ? undefined : judged.demand;
+    const demand = this.mode === 'audit' || isTask ? undefined : judged.demand;
     const permit = mint(question.principal.key, action, this.generation, withAsking(ruling, demand, trial.demand));
     return demand === undefined ? permit : new ApprovalNeeded(permit, demand);
   }

@@ -187,8 +187,11 @@ export class Rates {
   }
 
   #met(question: PolicyQuestion): readonly Met[] {
-    const evaluation = new Evaluation(question.row.action, question, 'all', this.#looking);
+    const { action } = question.row;
+    const evaluation = new Evaluation(action, question, 'all', this.#looking);
     return this.#rates.flatMap((rate) => {
+      // Clients poll for tasks: only a rate that names them counts that.
+      if (action === 'task' && rate.settings.what?.includes(action) !== true) return [];
       if (!rate.isMeant(question.principal) || !couldApply(rate.rule, evaluation)) return [];
       const key = this.#key(rate, evaluation);
       return [{ rate, key, measure: this.#measure(rate, key) }];

@@ -38,6 +38,7 @@ function asDenied(cause: Failure, refused: DeniedRequest): Denied {
   if (endpoint.denials === 'http403' && reason === 'policy_denied')
     return new Denied(reason, { data, http: { status: 403 } });
   if (endpoint.denials !== 'hide' || row.kind === 'notification') return new Denied(reason, { data });
+  if (row.action === 'task') return new Denied('unknown_task', { cause });
   const name = typedName(refused) ?? thing?.name;
   if (thing !== undefined && thing.kind !== 'method' && name !== undefined) {
     const { reason, message, data: told } = unknownThing(thing.kind, name);

@@ -1,6 +1,7 @@
 /** Reads `server/discover` and `initialize` results. Unknown members are kept. */
 import { Failure } from '../errors/failure.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
+import { withDefined } from '../wire/declared-extensions.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
 import { asBuffer, isObject, slice, valueAt } from '../wire/values.ts';
@@ -45,10 +46,11 @@ export function readDiscover(
 export function readInitialize({ bytes, result }: ResultResponse, spoken: readonly Revision[] = revisions): Discovery {
   const value = valueAt(bytes, result);
   const { protocolVersion, capabilities, serverInfo, instructions, ...rest } = isObject(value) ? value : {};
+  const revision = legacyRevision(protocolVersion, spoken);
   return {
     eras: ['legacy'],
-    revision: legacyRevision(protocolVersion, spoken),
-    capabilities: isObject(capabilities) ? capabilities : {},
+    revision,
+    capabilities: isObject(capabilities) ? withDefined(capabilities, revision) : {},
     serverInfo: isObject(serverInfo) ? serverInfo : undefined,
     instructions: typeof instructions === 'string' ? instructions : undefined,
     rest,

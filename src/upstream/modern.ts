@@ -7,7 +7,9 @@ import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.
 import type { Discovery, UpstreamSession } from '../exchange/upstream-session.ts';
 import type { Permit } from '../policy/permit.ts';
 import { ambiguousResult } from '../wire/ambiguity.ts';
-import type { Notification, Request, Response } from '../wire/message.ts';
+import { declaresExtension } from '../wire/declared-extensions.ts';
+import { extensionOfResult } from '../wire/extensions.ts';
+import type { Notification, Request, Response, ResultResponse } from '../wire/message.ts';
 import { mirroredHeaders } from '../wire/mirror.ts';
 import type { Revision } from '../wire/revisions.ts';
 import { idAt, idIn, member, stringAt } from '../wire/values.ts';
@@ -195,13 +197,22 @@ class ModernCall extends RunningCall<ModernUpstreamSession> {
     const type = member(message.result, 'resultType');
     if (type !== undefined) {
       const text = stringAt(message.bytes, type);
-      if (text !== 'complete' && text !== 'input_required') return invalid('The backend sent an unknown resultType');
+      if (text !== 'complete' && text !== 'input_required') return this.#judgeExtension(message, text);
       // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr#supported-requests
       if (text === 'input_required' && this.request.row.mayAsk !== true) {
         return invalid('The backend asked for input in a method that does not allow it');
       }
     }
     return { kind: 'result', message, vocabulary: 'modern' };
+  }
+
+  /** Result types of extensions are for clients that have declared the extension with this request. */
+  #judgeExtension(message: ResultResponse, type = ''): CallOutcome {
+    const { row, client } = this.request;
+    const extension = extensionOfResult(type, row.method);
+    if (extension === undefined || !declaresExtension(client.capabilities.raw, extension))
+      return invalid('The backend sent an unknown resultType');
+    return { kind: 'result', message, vocabulary: 'modern', type };
   }
 
   protected override judgeFailure(failure: Failure, http: HttpFacts | undefined): Failure {

@@ -37,6 +37,10 @@ export function extensionsIn(capabilities: Capabilities): Extensions {
   );
 }
 
+export function declaresExtension(capabilities: Capabilities, id: string): boolean {
+  return Object.hasOwn(extensionsIn(capabilities), id);
+}
+
 /** The extensions of a client that are declared when lists are read for it. */
 export function listExtensions(capabilities: Capabilities): Extensions {
   return Object.fromEntries(

@@ -12,10 +12,16 @@ export type UriPath = readonly string[];
 
 export interface ExtensionRow {
   readonly id: string;
-  /** The first revision in which the gateway carries it. Absent: in none, whatever the config says. */
-  readonly since?: Revision;
+  /** The first revision in which the gateway carries it. */
+  readonly since: Revision;
   /** Its methods. They are known like those of the core, to backends that declare the extension. */
   readonly methods?: readonly MethodRow[];
+  /** Clients use its methods and filters only in requests that declare it. */
+  readonly declaredByClients?: true;
+  /** Result types that it adds, by the methods that may have them. Only clients that declare it get them. */
+  readonly resultTypes?: Readonly<Record<string, readonly string[]>>;
+  /** Members of the filter of `subscriptions/listen` that it adds. */
+  readonly filters?: readonly string[];
   /**
    * The settings of clients by which backends may choose what they list, and the known values of each. Others are not
    * declared when lists are read: a client could make the gateway keep as many lists as it likes.
@@ -46,9 +52,22 @@ const appLinks: readonly UriPath[] = [
   ['_meta', 'openai/outputTemplate'],
 ];
 
+const tasks = 'io.modelcontextprotocol/tasks';
+
 /** What the methods of skills have in common. */
 const ofSkills = { kind: 'request', from: 'client', since: '2025-11-25', extension: skills } as const;
 const cached = { replayable: true, cacheable: true } as const;
+
+/** What the requests about tasks have in common. */
+const ofTasks = {
+  kind: 'request',
+  capability: 'tasks',
+  extension: tasks,
+  name: 'taskId',
+  mirrored: true,
+  action: 'task',
+  replayable: true,
+} as const;
 
 const rows: readonly ExtensionRow[] = [
   {
@@ -90,8 +109,29 @@ const rows: readonly ExtensionRow[] = [
       hidden: 'entry',
     },
   },
-  // Refused in both forms: as this extension, and as the capability of 2025-11-25.
-  { id: 'io.modelcontextprotocol/tasks' },
+  {
+    // https://github.com/modelcontextprotocol/ext-tasks. In 2025-11-25 tasks are a capability, and another design.
+    id: tasks,
+    since: '2026-07-28',
+    methods: [
+      { ...ofTasks, method: 'tasks/get', from: 'either', since: '2025-11-25' },
+      { ...ofTasks, method: 'tasks/cancel', from: 'either', since: '2025-11-25' },
+      { ...ofTasks, method: 'tasks/update', from: 'client', since: '2026-07-28' },
+      {
+        method: 'notifications/tasks',
+        kind: 'notification',
+        from: 'server',
+        since: '2026-07-28',
+        extension: tasks,
+        name: 'taskId',
+        action: 'notify',
+      },
+    ],
+    declaredByClients: true,
+    // Earlier drafts gave the result of `tasks/get` the type that only the creation has now.
+    resultTypes: { task: ['tools/call', 'tasks/get'] },
+    filters: ['taskIds'],
+  },
 ];
 
 export const extensions: readonly ExtensionRow[] = rows;
@@ -100,6 +140,16 @@ const byId = new Map(rows.map((row) => [row.id, row]));
 
 export function extensionRow(id: string): ExtensionRow | undefined {
   return byId.get(id);
+}
+
+/** The extension that gives results of this method this type. */
+export function extensionOfResult(type: string, method: string): string | undefined {
+  return rows.find(({ resultTypes }) => resultTypes?.[type]?.includes(method))?.id;
+}
+
+/** The extension that adds this member to the filter of `subscriptions/listen`. */
+export function extensionOfFilter(member: string): string | undefined {
+  return rows.find(({ filters }) => filters?.includes(member))?.id;
 }
 
 /** What the config says of extensions, by id: `pass` lets an unknown one pass as data, `deny` leaves one out. */
@@ -117,5 +167,5 @@ export function isCarried(id: string, revision: Revision, choices: ExtensionChoi
 /** Whether a hop of this revision can carry the extension. An extension without a row is data, and any hop can. */
 export function isDefined(id: string, revision: Revision): boolean {
   const row = byId.get(id);
-  return row === undefined || (row.since !== undefined && revision >= row.since);
+  return row === undefined || revision >= row.since;
 }

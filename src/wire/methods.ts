@@ -21,7 +21,10 @@ export interface MethodRow {
   readonly entries?: 'resources';
   /** The server capability that the method requires. */
   readonly capability?: 'tools' | 'prompts' | 'resources' | 'resources.subscribe' | 'logging' | 'completions' | 'tasks';
-  /** The extension that defines the method, and the setting by which a server declares it. */
+  /**
+   * The extension that defines the method, and the setting by which a server declares it. With a capability as well:
+   * that was what declared the method before the modern era.
+   */
   readonly extension?: string;
   readonly setting?: string;
   /** First revision with the capability, if the method is older: before that, nothing declares the method. */
@@ -227,8 +230,7 @@ const rows: readonly MethodRow[] = [
     action: 'notify',
   }),
 
-  // Tasks: listed so that they can be refused by name.
-  request('tasks/get', { from: 'either', since: lastLegacy, capability: 'tasks', name: 'taskId', action: 'task' }),
+  // Tasks, as far as only 2025-11-25 has them
   request('tasks/result', {
     from: 'either',
     since: lastLegacy,
@@ -238,8 +240,6 @@ const rows: readonly MethodRow[] = [
     action: 'task',
   }),
   request('tasks/list', { from: 'either', since: lastLegacy, until: lastLegacy, capability: 'tasks', action: 'task' }),
-  request('tasks/cancel', { from: 'either', since: lastLegacy, capability: 'tasks', name: 'taskId', action: 'task' }),
-  request('tasks/update', { from: 'client', since: modern, capability: 'tasks', name: 'taskId', action: 'task' }),
   notification('notifications/tasks/status', {
     from: 'either',
     since: lastLegacy,
@@ -276,7 +276,9 @@ interface Declared {
 /** Whether a backend offers a method: whether it declares the capability, such as `resources.subscribe`. */
 export function offers({ revision, capabilities }: Declared, row: MethodRow): boolean {
   const { capability, capabilitySince } = row;
-  if (capability === undefined) return row.extension === undefined || declares(capabilities, row);
+  if (row.extension !== undefined && (capability === undefined || revision >= modern))
+    return declares(capabilities, row);
+  if (capability === undefined) return true;
   if (capabilitySince !== undefined && !atLeast(revision, capabilitySince)) return true;
   const dot = capability.indexOf('.');
   const area = capabilities[dot === -1 ? capability : capability.slice(0, dot)];

@@ -25,11 +25,6 @@ describe('extensions', () => {
       says: 'the id of an extension, such as com.example/thing',
     },
     { name: 'an unknown choice', choices: '{ com.example/thing: allow }', says: 'expected pass or deny' },
-    {
-      name: 'an extension that the gateway does not carry',
-      choices: '{ io.modelcontextprotocol/tasks: pass }',
-      says: 'deny, or nothing: the gateway does not carry it',
-    },
   ])('$name is refused', ({ choices, says }) => {
     expect(complaintsAbout(`${backend}extensions: ${choices}\n`)).toContain(says);
     expect(complaintsAbout(`${backend}endpoints: [{ path: /x, extensions: ${choices} }]\n`)).toContain(says);

@@ -42,9 +42,9 @@ describe('the capabilities for a backend', () => {
     { name: 'unknown ones', raw: { experimental: { a: 1 }, x: true }, expect: { experimental: { a: 1 }, x: true } },
     { name: 'no tasks', raw: { tasks: {}, sampling: {} }, expect: { sampling: {} } },
     {
-      name: 'no tasks extension, and all others',
+      name: 'extensions',
       raw: { extensions: { 'io.modelcontextprotocol/tasks': {}, 'io.modelcontextprotocol/ui': { a: 1 } } },
-      expect: { extensions: { 'io.modelcontextprotocol/ui': { a: 1 } } },
+      expect: { extensions: { 'io.modelcontextprotocol/tasks': {}, 'io.modelcontextprotocol/ui': { a: 1 } } },
     },
     { name: 'roots without their changes', raw: { roots: { listChanged: true, x: 1 } }, expect: { roots: { x: 1 } } },
   ];

@@ -7,6 +7,7 @@
  *   response filter  keeps back what the client may not see, and what a backend may not ask  response-filter.ts
  *   shown entries    asks decision points outside which entries of a list the client may use ../decide-outside.ts
  *   client names     gives the client its own names back                                     catalog/name-resolver.ts
+ *   tasks            the same for tasks and their results, which the response filter sees    task-results.ts
  *
  * One object does this for all rounds of a request, because nearly every call needs none of it: an interceptor that has
  * nothing to do costs a comparison.
@@ -23,6 +24,7 @@ import type { StageServices } from '../services.ts';
 import { ConsentRounds, consentPage } from './consent.ts';
 import { isLaterRound, reauthorize } from './reauthorize.ts';
 import { filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
+import { taskOutcome } from './task-results.ts';
 
 /** How calls are made for clients of one era. */
 export interface EraCalls extends StageServices {
@@ -124,7 +126,11 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       this.#failed(outcome);
       return;
     }
-    const { target } = this.#context;
+    const { target, row } = this.#context;
+    if (row.action === 'task' || (outcome.kind === 'result' && outcome.type !== undefined)) {
+      this.#sink?.settle(taskOutcome(this.#calls.shared, this.#context, outcome));
+      return;
+    }
     let named = outcome;
     if (outcome.kind === 'result' && target?.renamed !== undefined) {
       const message = target.renamed(outcome.message);
@@ -132,7 +138,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
     }
     const filtered = filterOutcome(this.#calls.shared, this.#context, named);
     // Most calls are no lists: nothing more is entered for them.
-    if (this.#context.row.list !== undefined && filtersEntries(this.#context)) void this.#settleShown(filtered);
+    if (row.list !== undefined && filtersEntries(this.#context)) void this.#settleShown(filtered);
     else this.#sink?.settle(filtered);
   }
 

@@ -33,12 +33,12 @@ export function filterAsk(shared: SharedServices, context: RequestContext, ask: 
   return failure === undefined;
 }
 
-interface Now extends Viewer {
+export interface Now extends Viewer {
   readonly authorizer: Authorizer;
   readonly backend: string;
 }
 
-function asOfNow(
+export function asOfNow(
   { currentGeneration }: SharedServices,
   { principal, endpoint, resolved: { backend } }: RequestContext,
 ): Now {
@@ -46,7 +46,8 @@ function asOfNow(
   return { authorizer, principal, endpoint: endpoints.get(endpoint.path) ?? endpoint, backend };
 }
 
-function refusedAsk(now: Now, ask: Pick<ServerRequest, 'row' | 'message'>): Failure | undefined {
+/** Why the backend may not ask this. Undefined where it may. */
+export function refusedAsk(now: Now, ask: Pick<ServerRequest, 'row' | 'message'>): Failure | undefined {
   const { authorizer, endpoint, backend } = now;
   return authorizer.watchesAsks(endpoint, backend) ? authorizer.denyAsk(now, backend, ask) : undefined;
 }
@@ -124,7 +125,7 @@ export function filterOutcome(shared: SharedServices, context: RequestContext, o
   }
 }
 
-type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
+export type Answered = Exclude<CallOutcome, { kind: 'failure' }>;
 
 /**
  * A result can carry server requests, too: the call is over, and the next round brings the answers. Returns the failure

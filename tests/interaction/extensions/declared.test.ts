@@ -39,9 +39,11 @@ describe.each(eras)('for a %s client', (era) => {
       async (backend) => {
         const { shop, gateway } = await open();
         const client = await enter(era, gateway.url(backend), { capabilities: { extensions: declared } });
-        expect(client.greeting.capabilities.extensions).toEqual({ [ui]: {} });
+        // The gateway knows tasks, where both sides are modern.
+        const withTasks = era === 'modern' && backendEra === 'modern' && { [tasks]: {} };
+        expect(client.greeting.capabilities.extensions).toEqual({ [ui]: {}, ...withTasks });
         await client.ask('tools/call', { name: backend === undefined ? 'a__t' : 't', arguments: {} });
-        expect(told(shop.backend.of(telling).at(-1) as Json)).toEqual({ [ui]: settings });
+        expect(told(shop.backend.of(telling).at(-1) as Json)).toEqual({ [ui]: settings, ...withTasks });
         const leftOut = gateway.log.filter(({ text }) => text.startsWith('an extension of a backend was left out'));
         expect(leftOut.map(({ facts }) => facts.extension)).toContain('com.example/thing');
         expect(new Set(leftOut.map(({ facts }) => facts.extension)).size).toBe(leftOut.length);
@@ -52,7 +54,7 @@ describe.each(eras)('for a %s client', (era) => {
       'an extension passes as data where the config says so, and a known one is left out where it is denied',
       verifies('gateway:extensions:carried'),
       async () => {
-        const extensions = { 'com.example/thing': 'pass', [ui]: 'deny' };
+        const extensions = { 'com.example/thing': 'pass', [ui]: 'deny', [tasks]: 'deny' };
         const { shop, gateway } = await open({ extensions });
         const client = await enter(era, gateway.url('a'), { capabilities: { extensions: declared } });
         expect(client.greeting.capabilities.extensions).toEqual({ 'com.example/thing': {} });

@@ -1,24 +1,11 @@
 /** The scenarios of the official kit for skills, which no revision contains: they run without one. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { runKit } from '../../conformance/kit.ts';
+import { expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { startGateway } from '../harness/gateway.ts';
+import { checksOf } from './kit-checks.ts';
 import { openLibrary } from './library.ts';
 
 const scenarios = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
-
-/** What each check came to, apart from remarks. */
-async function checksOf(url: string, scenario: string): Promise<readonly string[]> {
-  const outDir = await mkdtemp(join(tmpdir(), 'bascule-kit-'));
-  onTestFinished(() => rm(outDir, { recursive: true, force: true }));
-  const result = await runKit({ url: new URL(url), scenario, outDir });
-  return (result.get(scenario) ?? [])
-    .filter(({ status }) => status !== 'INFO')
-    .map(({ id, status, errorMessage }) => `${id} ${status} ${status === 'SUCCESS' ? '' : errorMessage}`.trim());
-}
 
 it.each(scenarios)(
   '%s gives the same through the gateway as directly',

@@ -46,7 +46,9 @@ export function modern({ id = 1, method, params = {}, capabilities, meta, header
       ? params.name
       : method === 'resources/read'
         ? params.uri
-        : undefined;
+        : method.startsWith('tasks/')
+          ? params.taskId
+          : undefined;
   return {
     headers: { ...modernHeaders(method, typeof name === 'string' ? name : undefined), ...headers },
     body: { jsonrpc: '2.0', id, method, params: { ...params, _meta: modernMeta(capabilities, meta) } },
