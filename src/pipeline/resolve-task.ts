@@ -1,4 +1,5 @@
 /** The resolve stage for requests about a task: opens the id that the client was given. */
+import type { Reader } from '../catalog/list-reader.ts';
 import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import { withParam } from '../subscriptions/notifications.ts';
@@ -10,11 +11,10 @@ import { textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import { demandToolScopes } from './check-scopes.ts';
 import type { RequestContext } from './context.ts';
-import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
 
 /** Throws a Failure where the client may not ask about tasks, or the id is none of this principal's. */
-export function resolveTask(services: StageServices, context: RequestContext): void {
+export function resolveTask(services: StageServices, context: RequestContext, reader: Reader): void {
   const { endpoint, row, request, era, client } = context;
   if (!services.shared.nameResolver.isOffered(endpoint, row)) throw unknownMethod(request, era);
   // Before the id: a client that may not use the method does not learn which ids are valid.
@@ -22,7 +22,7 @@ export function resolveTask(services: StageServices, context: RequestContext): v
   const taskId = textMember(request.bytes, request.params, 'taskId');
   const origin = taskId === undefined ? undefined : openTask(services.shared, context, taskId);
   if (origin === undefined) throw new Failure('unknown_task');
-  const target = targetOf(services, context, origin);
+  const target = targetOf(services, context, origin, reader);
   demandToolScopes(context, target);
   context.target = target;
 }
@@ -43,9 +43,14 @@ export function openTask(
   return origin !== undefined && endpoint.backends.includes(origin.backend) ? origin : undefined;
 }
 
-function targetOf(services: StageServices, context: RequestContext, origin: TaskOrigin): ResolvedTarget {
+function targetOf(
+  services: StageServices,
+  context: RequestContext,
+  origin: TaskOrigin,
+  reader: Reader,
+): ResolvedTarget {
   const { endpoint, request } = context;
   const { backend, tool: name, id } = origin;
   const message = withParam(request, 'taskId', id);
-  return services.shared.nameResolver.ofTask(endpoint, { backend, name }, message, readerOf(services, context));
+  return services.shared.nameResolver.ofTask(endpoint, { backend, name }, message, reader);
 }

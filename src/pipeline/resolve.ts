@@ -15,7 +15,7 @@ import type { StageServices } from './services.ts';
 export function resolve(services: StageServices, context: RequestContext): void | Promise<void> {
   const { endpoint, row, request, listen, era } = context;
   if (row.name === 'taskId') {
-    resolveTask(services, context);
+    resolveTask(services, context, readerOf(services, context));
     return;
   }
   const [backend] = endpoint.backends;
