@@ -14,11 +14,12 @@ import { concat, forwarded, notificationBytes, type Raw } from '../wire/compose.
 import type { ErrorResponse, Notification, ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
 import type { Era, Revision } from '../wire/revisions.ts';
+import { hasCoreTasks } from '../wire/tasks.ts';
 import { asksForInput, slice, textMember } from '../wire/values.ts';
 import { degrade, type ObjectPlace, placeOf, withObjectSchemas } from './degrade.ts';
 import { errorCode, errorFor, legacyResult } from './era-translation.ts';
 import { type InputRequest, readInputRequired } from './input-required.ts';
-import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
+import { type CallStarter, type Fault, type ResponderLimits, screened, withoutTasks } from './responder.ts';
 import { isOlder, olderError } from './revision-compat.ts';
 
 const HEADER_MISMATCH = -32020;
@@ -28,6 +29,8 @@ export interface LegacyContext {
   readonly limits: ResponderLimits;
   readonly fault: Fault;
   readonly warn: Warn;
+  /** Calls of the backend's tools can be made as tasks of 2025-11-25. */
+  readonly runsTasks: boolean;
   /**
    * The `Mcp-Param-*` headers of the call, where the backend needs them. `again`: the backend refused the previous
    * ones.
@@ -94,10 +97,15 @@ export class LegacyResponder implements CallSink {
     const { row } = this.#request;
     try {
       if (this.#triesAgain(outcome)) return;
-      this.#respond(row.list === undefined ? outcome : screened(row, outcome, this.#context.warn));
+      this.#respond(row.list === undefined ? outcome : this.#listed(outcome));
     } catch (error) {
       this.#exchange.fail(this.#context.fault(error));
     }
+  }
+
+  #listed(outcome: CallOutcome): CallOutcome {
+    const list = screened(this.#request.row, outcome, this.#context.warn);
+    return this.#context.runsTasks && hasCoreTasks(this.#session.client.revision) ? list : withoutTasks(list);
   }
 
   #respond(outcome: CallOutcome): void {

@@ -25,7 +25,7 @@ import { type InputQuestion, inputRequired } from './input-required.ts';
 import { KeptForRetry, type KeptLimits, missingForAsk } from './kept-for-retry.ts';
 import type { Claim, PendingCalls } from './pending-calls.ts';
 import { RefusedCall } from './refused-call.ts';
-import { type CallStarter, type Fault, type ResponderLimits, screened } from './responder.ts';
+import { type CallStarter, type Fault, type ResponderLimits, screened, withoutTasks } from './responder.ts';
 import { declinedVisit, requiredVisits } from './url-elicitation.ts';
 
 /** The client and the backend of an exchange. */
@@ -128,7 +128,10 @@ export class ModernResponder implements CallSink {
     }
     const { row } = this.#request;
     try {
-      this.#respond(exchange, row.list === undefined ? outcome : screened(row, outcome, this.#context.warn));
+      this.#respond(
+        exchange,
+        row.list === undefined ? outcome : withoutTasks(screened(row, outcome, this.#context.warn)),
+      );
     } catch (error) {
       exchange.fail(this.#context.fault(error));
     }

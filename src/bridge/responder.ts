@@ -6,6 +6,7 @@ import { withoutInvalidSkills } from '../exchange/screened-skills.ts';
 import { withoutInvalidTools } from '../exchange/tool-headers.ts';
 import type { Warn } from '../observe/ports.ts';
 import type { MethodRow } from '../wire/methods.ts';
+import { withoutExecutions } from '../wire/tasks.ts';
 
 /** Starts the calls of one exchange, one for each round. */
 export interface CallStarter {
@@ -36,4 +37,11 @@ export function screened({ list }: MethodRow, outcome: CallOutcome, warn: Warn):
     warn('a tool was left out: its x-mcp-header is invalid', { tool, why }),
   );
   return { ...outcome, message };
+}
+
+/** A list for clients that cannot make calls as tasks of 2025-11-25. */
+export function withoutTasks(outcome: CallOutcome): CallOutcome {
+  if (outcome.kind !== 'result') return outcome;
+  const message = withoutExecutions(outcome.message);
+  return message === outcome.message ? outcome : { ...outcome, message };
 }

@@ -2,6 +2,7 @@
 import type { Discovery } from '../exchange/upstream-session.ts';
 import { extensionsIn, mergeExtensions } from '../wire/declared-extensions.ts';
 import { newest, type Revision, revisions } from '../wire/revisions.ts';
+import { offeredTasks } from '../wire/tasks.ts';
 import { isObject } from '../wire/values.ts';
 
 type CapabilityMembers = Readonly<Record<string, unknown>>;
@@ -9,7 +10,7 @@ type CapabilityMembers = Readonly<Record<string, unknown>>;
 export interface BackendDiscovery {
   readonly backend: string;
   /** Undefined if the backend has not been discovered yet. */
-  readonly discovery: Pick<Discovery, 'capabilities' | 'instructions'> | undefined;
+  readonly discovery: Pick<Discovery, 'revision' | 'capabilities' | 'instructions'> | undefined;
   /** The page on which this principal must consent before the backend can be used. */
   readonly consentUrl?: string | undefined;
 }
@@ -22,6 +23,7 @@ const lists = ['tools', 'prompts', 'resources'] as const;
 const others = ['completions', 'logging'] as const;
 
 export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: CapabilityMembers): Discovery {
+  const coreTasks = offeredTasks(parts.flatMap(({ discovery }) => discovery ?? []));
   return {
     eras: ['modern'],
     revision: newest(revisions, 'modern') as Revision,
@@ -34,6 +36,7 @@ export function mergeDiscoveries(parts: readonly BackendDiscovery[], about: Capa
         text: joinTexts(consentUrl && consentText(consentUrl), discovery?.instructions),
       })),
     ),
+    ...(coreTasks && { coreTasks }),
     rest: {},
   };
 }

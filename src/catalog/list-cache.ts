@@ -22,6 +22,7 @@ export interface ReadResult {
   /** The `ttlMs` that clients get. */
   readonly ttlMs: number;
   readonly scope: 'public' | 'private';
+  readonly runsTasks?: boolean | undefined;
 }
 
 export interface KeptList extends BackendList, ReadResult {

@@ -20,6 +20,7 @@ import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Era } from '../wire/revisions.ts';
+import { runsTasks } from '../wire/tasks.ts';
 import { member, textMember, valueAt } from '../wire/values.ts';
 import { type Entry, readPage } from './entries.ts';
 import type { KeptList, ListCache, ListKey, ReadResult } from './list-cache.ts';
@@ -233,6 +234,7 @@ export class ListReading {
       entries: pages.flatMap(({ entries }) => entries),
       ttlMs,
       goodMs: upstream.era === 'modern' ? ttlMs : tells,
+      runsTasks: runsTasks(upstream.discovery),
       scope: isShared && pages.every(({ scope }) => scope === 'public') ? 'public' : 'private',
     };
   }

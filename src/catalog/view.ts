@@ -1,5 +1,6 @@
 /** Merges the lists of several backends into the one list that an endpoint's clients see, and resolves its names. */
 import { type Edit, splice } from '../wire/compose.ts';
+import { withoutExecution } from '../wire/tasks.ts';
 import type { Entry } from './entries.ts';
 import { distinguishedAt, entryAddress, uriPlacesOf } from './extension-uris.ts';
 import type { NamePolicy, Names, Origin } from './names.ts';
@@ -14,6 +15,8 @@ export interface BackendList {
    * two backends with the same name is down, the name must not refer to the other one's entry.
    */
   readonly away?: boolean;
+  /** Calls of its tools can be made as tasks of 2025-11-25. */
+  readonly runsTasks?: boolean | undefined;
 }
 
 export interface ListedEntry extends Origin {
@@ -46,12 +49,12 @@ export interface ListView {
 /** Merges tools or prompts. */
 export function mergeNamed(lists: readonly BackendList[], naming: NamePolicy, names: Names): ListView {
   const encoded = (origin: Origin): string => names.encode(origin);
-  if (naming === 'always') return merge(lists, { own: () => false, other: encoded, links: linksIn('tools') });
+  if (naming === 'always') return merge(lists, { ...ofTools, own: () => false, other: encoded });
   const owners = ownersOf(lists);
   const alone = (name: string): boolean => owners.get(name)?.length === 1;
   const isOwn = ({ name }: Origin): boolean => alone(name) && (naming === 'never' || !names.isEncoded(name));
   const other = naming === 'never' ? () => undefined : encoded;
-  return merge(lists, { own: isOwn, other, links: linksIn('tools') });
+  return merge(lists, { ...ofTools, own: isOwn, other });
 }
 
 /** Merges skills. All URIs of a skill name their backend. */
@@ -87,7 +90,11 @@ interface NameRule {
   other(origin: Origin): string | undefined;
   /** The URIs of extensions in the entry, with their backend. */
   readonly links?: ((backend: string, bytes: Uint8Array) => readonly Edit[]) | undefined;
+  /** The entry, for backends whose calls cannot be made as tasks. */
+  readonly withoutTasks?: (bytes: Uint8Array) => Uint8Array;
 }
+
+const ofTools = { links: linksIn('tools'), withoutTasks: withoutExecution };
 
 function linksIn(list: 'tools' | 'skills'): NameRule['links'] {
   const places = uriPlacesOf(list);
@@ -105,7 +112,7 @@ function merge(lists: readonly BackendList[], rule: NameRule): ListView {
     else backends.add(backend);
   };
 
-  for (const { backend, entries, away } of lists) {
+  for (const { backend, entries, away, runsTasks } of lists) {
     const seen = names.get(backend) ?? new Map<string, string>();
     names.set(backend, seen);
     for (const { key: name, bytes, span } of entries) {
@@ -125,7 +132,8 @@ function merge(lists: readonly BackendList[], rule: NameRule): ListView {
       const edits = [...(rule.links?.(backend, bytes) ?? [])];
       if (clientName !== name) edits.push({ span, with: JSON.stringify(clientName) });
       const renamed = edits.length === 0 ? bytes : splice(bytes, edits);
-      places.push({ ...origin, clientName, bytes: renamed });
+      const bytesShown = runsTasks === true ? renamed : (rule.withoutTasks?.(renamed) ?? renamed);
+      places.push({ ...origin, clientName, bytes: bytesShown });
     }
   }
   return {

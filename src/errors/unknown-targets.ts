@@ -43,7 +43,7 @@ export const offers = rows(
     tasks_not_supported: {
       code: METHOD_NOT_FOUND,
       message: 'Tasks are not supported',
-      when: 'The gateway does not support tasks yet, and refuses all their methods.',
+      when: 'No backend behind the endpoint runs tasks of 2025-11-25. Lists of tasks are refused everywhere: what a backend lists may belong to other principals.',
     },
     unknown_task: {
       message: 'Unknown task',

@@ -41,6 +41,8 @@ export interface CallRequest {
   readonly logLevel: string | undefined;
   /** Set in a later round that the gateway drives itself: replaces what the message carries. */
   readonly round?: { readonly inputResponses: Raw | undefined; readonly requestState: Raw | undefined };
+  /** The `task` parameter, for a backend that runs the call as a task. Absent: the call is an ordinary one. */
+  readonly task?: Raw | undefined;
   /** The call is made again after waiting for a person, so the config may have changed meanwhile. */
   readonly again?: boolean;
   /** Absent where the request belongs to no trace. */
@@ -66,6 +68,8 @@ export type CallOutcome =
       readonly vocabulary: Era;
       readonly screened?: boolean;
       readonly type?: string;
+      /** Of a call that was made as a task: `Id.key` of the token under which its progress goes on. */
+      readonly progressToken?: string;
     }
   | { readonly kind: 'error'; readonly message: ErrorResponse; readonly vocabulary: Era }
   /** `unseen`: the backend refused the request without processing it, so any request may safely be sent again. */

@@ -26,6 +26,11 @@ export interface Discovery {
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly serverInfo: Readonly<Record<string, unknown>> | undefined;
   readonly instructions: string | undefined;
+  /**
+   * The tasks of 2025-11-25 that clients of that revision are offered (wire/tasks.ts). Absent where there are none:
+   * the capability means nothing in other revisions.
+   */
+  readonly coreTasks?: Readonly<Record<string, unknown>> | undefined;
   /** Members of the result that are none of the above. */
   readonly rest: Readonly<Record<string, unknown>>;
 }

@@ -46,6 +46,7 @@ export class RpcRequest extends PooledRequest implements RpcSending, TimedCall, 
   readonly asking = 0;
   askingMs = 0;
   readonly longLived = false;
+  readonly blocks = false;
   /** When reading the unwanted rest of a body ends. */
   endBy: number | undefined;
   readonly #context: RpcServiceParts;

@@ -72,7 +72,8 @@ export function admitLegacy(context: RequestContext, { client, downstream }: Ses
     !isCarried(extension, revision, context.endpoint.extensions)
   )
     throw unknownMethod(request, 'legacy');
-  if (row.capability === 'tasks') throw new Failure('tasks_not_supported');
+  // It would have to be our own record: what a backend lists may belong to other principals.
+  if (row.method === 'tasks/list') throw new Failure('tasks_not_supported');
   // Without a session there is no stream on which updates could be sent.
   if (row.action === 'subscribe' && downstream === nowhere) throw new Failure('session_required');
   context.row = row;

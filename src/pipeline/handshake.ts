@@ -12,6 +12,7 @@ import { withCarried } from '../wire/declared-extensions.ts';
 import type { ExtensionChoices } from '../wire/extensions.ts';
 import type { Request } from '../wire/message.ts';
 import { era, isRevision, newest, type Profile, type Revision, withoutHeader } from '../wire/revisions.ts';
+import { hasCoreTasks } from '../wire/tasks.ts';
 import { asBuffer, isObject, member, slice, textMember, valueAt } from '../wire/values.ts';
 import { checkSize, unsupported } from './admit.ts';
 
@@ -101,11 +102,11 @@ export function initializeResult(revision: Revision, { extensions }: Offering, d
 }
 
 function writeInitialize(revision: Revision, extensions: Offering['extensions'], discovery: Discovery): string {
-  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { serverInfo, instructions, rest } = discovery;
   const { ttlMs: _ttlMs, cacheScope: _cacheScope, resultType: _resultType, ...others } = rest;
   return JSON.stringify({
     protocolVersion: revision,
-    capabilities: offered(capabilities, revision, extensions),
+    capabilities: offered(discovery, revision, extensions),
     serverInfo: degradeServer(serverInfo ?? about, revision),
     instructions,
     ...others,
@@ -113,13 +114,13 @@ function writeInitialize(revision: Revision, extensions: Offering['extensions'],
 }
 
 export function discoverResult(revision: Revision, { profile, extensions }: Offering, discovery: Discovery): string {
-  const { capabilities, serverInfo, instructions, rest } = discovery;
+  const { serverInfo, instructions, rest } = discovery;
   const { ttlMs = 0, cacheScope = 'private', _meta, ...others } = rest;
   return JSON.stringify({
     ...others,
     resultType: 'complete',
     supportedVersions: [...profile.revisions].reverse(),
-    capabilities: offered(capabilities, revision, extensions),
+    capabilities: offered(discovery, revision, extensions),
     instructions,
     ttlMs,
     cacheScope,
@@ -130,11 +131,12 @@ export function discoverResult(revision: Revision, { profile, extensions }: Offe
   });
 }
 
-/** Tasks of 2025-11-25 are not carried from end to end, so they are not advertised. */
+/** Tasks of 2025-11-25 are offered in that revision alone. */
 function offered(
-  { tasks: _tasks, ...others }: Discovery['capabilities'],
+  { capabilities: { tasks: _tasks, ...others }, coreTasks }: Discovery,
   revision: Revision,
   extensions: Offering['extensions'],
 ): Discovery['capabilities'] {
-  return withCarried(others, revision, extensions);
+  const carried = withCarried(others, revision, extensions);
+  return hasCoreTasks(revision) && coreTasks !== undefined ? { ...carried, tasks: coreTasks } : carried;
 }

@@ -4,23 +4,28 @@ import type { CallStarter } from '../bridge/responder.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
 import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
-import type { Call, CallRequest, CallSink } from '../exchange/call.ts';
+import type { Call, CallRequest, CallSink, ServerRequest } from '../exchange/call.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Permit } from '../policy/permit.ts';
 import type { Session } from '../session/session.ts';
 import { PooledCall } from '../upstream/pooled-call.ts';
 import type { UpstreamLease } from '../upstream/upstream-pool.ts';
+import type { Raw } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { offers } from '../wire/methods.ts';
-import { textMember } from '../wire/values.ts';
+import { hasCoreTasks, isOfTask, runsTasks } from '../wire/tasks.ts';
+import { member, slice, textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
 import { type EraCalls, type FoundUpstream, InterceptedCall } from './interceptors/compose.ts';
 import { toldWithPage } from './interceptors/consent.ts';
+import { mayNeedTask, waitingForTask } from './interceptors/task-wait.ts';
 import { emulateLegacy } from './legacy-emulation.ts';
 import { listCall } from './merged.ts';
 import type { SharedServices, StageServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
+
+const OPEN_BRACE = 0x7b;
 
 export class LegacyCalls implements EraCalls {
   readonly shared: SharedServices;
@@ -37,7 +42,7 @@ export class LegacyCalls implements EraCalls {
     if (target !== undefined) return this.#callBackend(context, session, target);
     if (row.method === 'ping') exchange.respondResult('{}');
     else if (row.method === 'logging/setLevel') this.sessionUpstreams.setLevels(session, exchange);
-    else this.#respond(context, session, listCall(this, context), undefined);
+    else this.#respond(context, session, listCall(this, context), undefined, true);
   }
 
   #callBackend(context: RequestContext, session: Session, target: ResolvedTarget): void | Promise<void> {
@@ -66,7 +71,8 @@ export class LegacyCalls implements EraCalls {
       return;
     }
     const paramHeaders = this.#paramHeaders(context, upstream);
-    this.#respond(context, session, new InterceptedCall(this, context, upstream), paramHeaders);
+    const tasks = runsTasks(upstream.discovery);
+    this.#respond(context, session, new InterceptedCall(this, context, upstream), paramHeaders, tasks);
   }
 
   /** The backend demands a person's consent before it can be reached at all: ask for consent, then make the call. */
@@ -74,7 +80,7 @@ export class LegacyCalls implements EraCalls {
     const failure = this.shared.fault(error);
     if (context.exchange.settled) return;
     if (context.generation.consenting === undefined || failure.reason !== 'consent_needed') throw toldWithPage(failure);
-    this.#respond(context, session, new InterceptedCall(this, context, undefined), undefined);
+    this.#respond(context, session, new InterceptedCall(this, context, undefined), undefined, false);
   }
 
   #respond(
@@ -82,15 +88,36 @@ export class LegacyCalls implements EraCalls {
     session: Session,
     calls: CallStarter,
     paramHeaders: ParamHeaders | undefined,
+    tasks: boolean,
   ): void {
     const { limits, fault, warn } = this.shared;
-    new LegacyResponder({ session, limits, fault, warn, paramHeaders }, exchange, call, calls).begin();
+    new LegacyResponder(
+      { session, limits, fault, warn, paramHeaders, runsTasks: tasks },
+      exchange,
+      call,
+      calls,
+    ).begin();
   }
 
   /** Behind a merged endpoint notifications of a backend are translated into the client's names. */
-  translate({ session, endpoint, resolved }: RequestContext, notification: Notification): Notification | undefined {
+  translate(context: RequestContext, notification: Notification): Notification | undefined {
+    const { session, endpoint, resolved, row, exchange } = context;
+    const said =
+      session && isOfTask(notification) ? session.tasks.translate(resolved.backend, notification) : notification;
+    if (said === undefined) return undefined;
+    if (row.name === 'taskId' && said.method === 'notifications/progress') {
+      const progress = session?.tasks.progress(resolved.backend, said);
+      if (progress === undefined) return said;
+      // Under the token of the call that made the task: the responder knows only that of this request.
+      exchange.send(progress.message, 'progress', progress.key);
+      return undefined;
+    }
     const links = session && isMerged(endpoint) ? this.sessionUpstreams.linksOf(session) : undefined;
-    return links === undefined ? notification : links.translate(resolved.backend, notification);
+    return links === undefined ? said : links.translate(resolved.backend, said);
+  }
+
+  named({ session, resolved }: RequestContext, ask: ServerRequest): ServerRequest {
+    return session === undefined ? ask : session.named(resolved.backend, ask);
   }
 
   async find(context: RequestContext, permit: Permit, request: CallRequest): Promise<FoundUpstream> {
@@ -113,7 +140,22 @@ export class LegacyCalls implements EraCalls {
     return (again) => toolHeaders.valuesFor({ backend, principal, upstream }, message, again);
   }
 
-  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, request: CallRequest, sink: CallSink): Call {
+  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, asked: CallRequest, sink: CallSink): Call {
+    const task = taskFor(context, upstream);
+    const request = task === undefined ? asked : { ...asked, task };
+    if (task !== undefined) context.call = request;
+    const start = (own: CallRequest, to: CallSink) => this.#startOn(context, upstream, permit, own, to);
+    if (task !== undefined || !mayNeedTask(request, upstream)) return start(request, sink);
+    return waitingForTask(this, context, { upstream, start }, request, sink);
+  }
+
+  #startOn(
+    context: RequestContext,
+    upstream: UpstreamLease,
+    permit: Permit,
+    request: CallRequest,
+    sink: CallSink,
+  ): Call {
     const { endpoint, resolved } = context;
     if (!isMerged(endpoint)) return upstream.call(permit, request, sink);
     const opened = (on: UpstreamLease) => ({ upstream: on, level: undefined, release: () => on.release?.() });
@@ -150,6 +192,18 @@ function rememberSubscription(session: Session, exchange: Exchange, target: Reso
     over(outcome === 'result');
     session.records?.changed(session);
   });
+}
+
+/**
+ * The `task` parameter, where client and backend both have tasks in their core. Everywhere else it is ignored:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
+ */
+function taskFor({ row, client, call }: RequestContext, { discovery }: UpstreamLease): Raw | undefined {
+  if (row.method !== 'tools/call') return undefined;
+  const { bytes, params } = call.message;
+  const task = member(params, 'task');
+  if (task === undefined || bytes[task.start] !== OPEN_BRACE) return undefined;
+  return hasCoreTasks(client.revision) && runsTasks(discovery) ? slice(bytes, task) : undefined;
 }
 
 function sessionOf({ session }: RequestContext): Session {

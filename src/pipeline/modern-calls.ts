@@ -18,6 +18,7 @@ import type { RequestContext } from './context.ts';
 import { type EraCalls, type FoundUpstream, InterceptedCall } from './interceptors/compose.ts';
 import { toldWithPage } from './interceptors/consent.ts';
 import { hears } from './interceptors/response-filter.ts';
+import { mayNeedTask, waitingForTask } from './interceptors/task-wait.ts';
 import { listCall } from './merged.ts';
 import { mergeListens } from './modern-listens.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -64,14 +65,10 @@ export class ModernCalls implements EraCalls {
     else this.#respond(context, context.resolved.backend, undefined, new InterceptedCall(this, context, undefined));
   }
 
-  callOn(
-    _context: RequestContext,
-    upstream: UpstreamLease,
-    permit: Permit,
-    request: CallRequest,
-    sink: CallSink,
-  ): Call {
-    return upstream.call(permit, request, sink);
+  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, request: CallRequest, sink: CallSink): Call {
+    if (!mayNeedTask(request, upstream)) return upstream.call(permit, request, sink);
+    const start = (own: CallRequest, to: CallSink) => upstream.call(permit, own, to);
+    return waitingForTask(this, context, { upstream, start }, request, sink);
   }
 
   async find(context: RequestContext, permit: Permit, request: CallRequest): Promise<FoundUpstream> {

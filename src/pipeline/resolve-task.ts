@@ -17,11 +17,13 @@ import type { SharedServices, StageServices } from './services.ts';
 export function resolveTask(services: StageServices, context: RequestContext, reader: Reader): void {
   const { endpoint, row, request, era, client } = context;
   if (!services.shared.nameResolver.isOffered(endpoint, row)) throw unknownMethod(request, era);
+  if (era === 'legacy' && !runsCoreTasks(services.shared, context)) throw new Failure('tasks_not_supported');
   // Before the id: a client that may not use the method does not learn which ids are valid.
   if (era === 'modern') demandExtension(client.capabilities, row.extension);
   const taskId = textMember(request.bytes, request.params, 'taskId');
   const origin = taskId === undefined ? undefined : openTask(services.shared, context, taskId);
-  if (origin === undefined) throw new Failure('unknown_task');
+  if (taskId === undefined || origin === undefined) throw new Failure('unknown_task');
+  context.session?.tasks.name(origin.backend, origin.id, taskId);
   const target = targetOf(services, context, origin, reader);
   demandToolScopes(context, target);
   context.target = target;
@@ -31,6 +33,15 @@ export function resolveTask(services: StageServices, context: RequestContext, re
 export function demandExtension({ raw }: ClientCapabilities, id: string | undefined): void {
   if (id === undefined || extensionRow(id)?.declaredByClients !== true || declaresExtension(raw, id)) return;
   throw new Failure('missing_capability', { data: { requiredCapabilities: { extensions: { [id]: {} } } } });
+}
+
+/** Whether tasks of 2025-11-25 may be there: a backend that was not reached yet may run them. */
+function runsCoreTasks({ currentGeneration }: SharedServices, { endpoint, principal }: RequestContext): boolean {
+  const { backends } = currentGeneration.now;
+  return endpoint.backends.some((name) => {
+    const discovery = backends.of(name, principal)?.lastDiscovery;
+    return discovery === undefined || discovery.coreTasks !== undefined;
+  });
 }
 
 /** The task of an id, where it was given to this principal at this endpoint, and its backend is still there. */

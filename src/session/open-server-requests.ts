@@ -11,7 +11,7 @@ import { type CapabilityDemand, missingFor } from '../wire/capabilities.ts';
 import { notificationBytes, type Raw, requestBytes, rewrite } from '../wire/compose.ts';
 import type { Response } from '../wire/message.ts';
 import { paramsWithTrace } from '../wire/trace-fields.ts';
-import { isObject, slice, valueAt } from '../wire/values.ts';
+import { isObject, member, slice, valueAt } from '../wire/values.ts';
 
 export interface ServerRequestLimits {
   /** How long a person may take to answer. */
@@ -84,10 +84,14 @@ export class SessionServerRequests {
       answer(reply);
     });
     let put: Raw | undefined = older === undefined ? params && slice(bytes, params) : JSON.stringify(older);
-    if (params !== undefined && isUnnamedVisit(method, value)) {
+    const isVisit = isUnnamedVisit(method, value);
+    if (params !== undefined && older === undefined && (isVisit || member(params, 'task') !== undefined)) {
       const elicitationId = `bascule-${id}`;
-      put = rewrite(bytes, params, { set: { elicitationId: JSON.stringify(elicitationId) } });
-      named?.(elicitationId);
+      put = rewrite(bytes, params, {
+        set: isVisit ? { elicitationId: JSON.stringify(elicitationId) } : {},
+        drop: (key) => key === 'task',
+      });
+      if (isVisit) named?.(elicitationId);
     }
     route(requestBytes(id, method, trace === undefined ? put : paramsWithTrace(put, trace.fields)));
     ask.handedOver?.();

@@ -21,9 +21,11 @@ import { notificationBytes } from '../wire/compose.ts';
 import { isWanted } from '../wire/log-level.ts';
 import type { Id, Notification } from '../wire/message.ts';
 import { changedList, type ListKind } from '../wire/subscription-filter.ts';
+import { isOfTask } from '../wire/tasks.ts';
 import { type Downstream, questionKey } from './downstream.ts';
 import { type ServerRequestLimits, SessionServerRequests } from './open-server-requests.ts';
 import { SessionSubscriptions } from './session-subscriptions.ts';
+import { SessionTasks } from './session-tasks.ts';
 import { SessionUpstreamSink, type UpstreamLost } from './upstream-sink.ts';
 
 export interface SessionFacts {
@@ -124,6 +126,7 @@ export class Session {
   #asks: SessionServerRequests | undefined;
   #listenings: Map<string, UpstreamSubscription> | undefined;
   #subscriptions: SessionSubscriptions | undefined;
+  #tasks: SessionTasks | undefined;
   #changes: Changes<string, Uint8Array> | undefined;
   #endings: (() => void)[] | undefined;
   #lastSeen: number;
@@ -165,6 +168,11 @@ export class Session {
   get subscriptions(): SessionSubscriptions {
     this.#subscriptions ??= new SessionSubscriptions(this.#limits);
     return this.#subscriptions;
+  }
+
+  get tasks(): SessionTasks {
+    this.#tasks ??= new SessionTasks();
+    return this.#tasks;
   }
 
   /** `action` is called once, when the session ends. */
@@ -210,6 +218,26 @@ export class Session {
   #carrier(): Exchange | undefined {
     const carrying = this.inflight.all().filter((exchange) => exchange.carries);
     return carrying.find(({ row }) => row.mayAsk === true) ?? carrying[0];
+  }
+
+  /** A backend's notification in the client's names; undefined where it is not passed on. */
+  translated(backend: string, said: Notification): Notification | undefined {
+    const own = isOfTask(said) ? this.tasks.translate(backend, said) : said;
+    return own === undefined || this.translate === undefined ? own : this.translate(backend, own);
+  }
+
+  /** A backend's server request in the client's names. */
+  named(backend: string, ask: ServerRequest): ServerRequest {
+    return isOfTask(ask.message) ? this.tasks.ask(backend, ask) : ask;
+  }
+
+  /** Delivers progress of a task outside of the call that made it. */
+  tellProgress(backend: string, said: Notification): void {
+    const progress = this.tasks.progress(backend, said);
+    if (progress === undefined) return;
+    const carrier = this.downstream.listens ? undefined : this.#carrier();
+    if (carrier === undefined) this.downstream.deliver(progress.message, 'progress', progress.key);
+    else carrier.send(progress.message, 'progress', progress.key);
   }
 
   /** Delivers a notification outside of requests. Repeated list changes are coalesced. */

@@ -26,10 +26,11 @@ export class SessionUpstreamSink implements UpstreamSessionSink {
 
   notify(said: Notification): void {
     const session = this.#session;
-    const notification = session.translate === undefined ? said : session.translate(this.#backend, said);
+    const notification = session.translated(this.#backend, said);
     if (notification === undefined || session.ended || !session.hears(notification)) return;
     if (session.filter?.mayHear(session, this.#backend, notification) === false) return;
-    session.tell(forwarded(notification), notification);
+    if (notification.method === 'notifications/progress') session.tellProgress(this.#backend, notification);
+    else session.tell(forwarded(notification), notification);
   }
 
   ask(ask: ServerRequest): void {
@@ -38,7 +39,7 @@ export class SessionUpstreamSink implements UpstreamSessionSink {
       ? new Failure('ask_not_supported')
       : session.filter?.denyAsk(session, this.#backend, ask);
     if (failure !== undefined) ask.answer({ failure });
-    else session.asks.relay(ask, (message) => session.put(message));
+    else session.asks.relay(session.named(this.#backend, ask), (message) => session.put(message));
   }
 
   lost(): void {

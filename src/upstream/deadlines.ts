@@ -30,6 +30,8 @@ export interface TimedCall extends ListMember {
   askingMs: number;
   /** Stays open until one side ends it: only the first message has a deadline. */
   readonly longLived: boolean;
+  /** Its answer waits for something else: only the total time is limited. */
+  readonly blocks: boolean;
   /** The backend ended the call. What is still due arrives by this time or never. */
   readonly endBy: number | undefined;
   timedOut(limit: ExceededLimit): void;
@@ -40,7 +42,7 @@ const SWEEP_MS = 250;
 
 export function exceeded(call: TimedCall, now: number, limits: DeadlineLimits): ExceededLimit | undefined {
   if (call.endBy !== undefined && now >= call.endBy) return 'idleMs';
-  const waiting = call.asking === 0;
+  const waiting = call.asking === 0 && !call.blocks;
   if (!call.heard && waiting && now - call.startedAt >= limits.firstByteMs) return 'firstByteMs';
   if (call.longLived) return undefined;
   if (now - call.startedAt - call.askingMs >= limits.totalMs) return 'totalMs';

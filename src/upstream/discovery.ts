@@ -4,6 +4,7 @@ import type { Discovery } from '../exchange/upstream-session.ts';
 import { withDefined } from '../wire/declared-extensions.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import { type Era, era, isRevision, newest, type Revision, revisions } from '../wire/revisions.ts';
+import { offeredTasks } from '../wire/tasks.ts';
 import { asBuffer, isObject, slice, valueAt } from '../wire/values.ts';
 import { metaKeys } from '../wire/vocabulary.ts';
 
@@ -45,12 +46,15 @@ export function readDiscover(
 /** https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization */
 export function readInitialize({ bytes, result }: ResultResponse, spoken: readonly Revision[] = revisions): Discovery {
   const value = valueAt(bytes, result);
-  const { protocolVersion, capabilities, serverInfo, instructions, ...rest } = isObject(value) ? value : {};
+  const { protocolVersion, capabilities: given, serverInfo, instructions, ...rest } = isObject(value) ? value : {};
   const revision = legacyRevision(protocolVersion, spoken);
+  const capabilities = isObject(given) ? withDefined(given, revision) : {};
+  const coreTasks = offeredTasks([{ revision, capabilities }]);
   return {
     eras: ['legacy'],
     revision,
-    capabilities: isObject(capabilities) ? withDefined(capabilities, revision) : {},
+    capabilities,
+    ...(coreTasks && { coreTasks }),
     serverInfo: isObject(serverInfo) ? serverInfo : undefined,
     instructions: typeof instructions === 'string' ? instructions : undefined,
     rest,

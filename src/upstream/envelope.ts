@@ -86,17 +86,19 @@ export function modernRequest(request: CallRequest, id: string, revision: Revisi
 
 /** Only modern requests have rounds. A legacy backend gets the client's answers as responses, never as parameters. */
 export function legacyRequest(request: CallRequest, id: string, trace?: SentTrace): Buffer {
-  const { message } = request;
+  const { message, task } = request;
   const { params } = message;
   const meta = legacyMeta(request, id, trace);
   const foreign = member(params, 'inputResponses') ?? member(params, 'requestState') ?? member(params, 'task');
-  if (foreign !== undefined) return withMembers(message, id, meta === undefined ? {} : { _meta: meta }, ofRoundsOrTask);
+  if (foreign !== undefined || task !== undefined) {
+    const set = { ...(meta !== undefined && { _meta: meta }), ...(task !== undefined && { task }) };
+    return withMembers(message, id, set, ofRoundsOrTask);
+  }
   return meta === undefined ? withId(message, id) : withMeta(message, id, [meta]);
 }
 
 /**
- * Tasks are not forwarded, and no backend is told that a client supports them. A request for a task becomes an ordinary
- * one:
+ * Where tasks are not carried from client to backend, a request for one becomes an ordinary request:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
  */
 function isTask(key: string): boolean {

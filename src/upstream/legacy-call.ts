@@ -2,6 +2,7 @@
 import { Failure } from '../errors/failure.ts';
 import type { CallOutcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
+import { idIn } from '../wire/values.ts';
 import type { HttpFacts } from './channel.ts';
 import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import { cancelledBytes } from './envelope.ts';
@@ -26,10 +27,20 @@ export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
     return message.method === 'notifications/cancelled' ? this.host.messages.withdrew(message) : this.notify(message);
   }
 
+  /** Progress of a task goes on after the call that made it, on whatever stream is open. */
+  protected override foreign(message: Notification | Request): Reception {
+    const token = idIn(message, 'progressToken');
+    if (message.kind === 'request' || token === undefined || !this.host.messages.isOfTask(token.key))
+      return super.foreign(message);
+    return this.request.row.name === 'taskId' ? this.notify(message) : this.host.messages.stray(message);
+  }
+
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'result') {
       if (this.request.row.action === 'subscribe') this.host.standalone.subscribed(this.request);
-      return { kind: 'result', message, vocabulary: 'legacy' };
+      if (this.request.task === undefined) return { kind: 'result', message, vocabulary: 'legacy' };
+      this.host.messages.madeTask(this.key);
+      return { kind: 'result', message, vocabulary: 'legacy', progressToken: this.key };
     }
     // Some servers answer an unknown method with 404.
     if (this.#isGone(http) && codeOf(message) !== METHOD_NOT_FOUND) {

@@ -3,6 +3,7 @@
  * notifications. Finds the call or the session that each belongs to.
  */
 import { Failure } from '../errors/failure.ts';
+import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { UpstreamSessionSink } from '../exchange/upstream-session.ts';
 import { ambiguousQuestion } from '../wire/ambiguity.ts';
 import { errorBytes, failureBytes, resultBytes } from '../wire/compose.ts';
@@ -20,6 +21,9 @@ import { type Reception, receptionOf } from './reception.ts';
 import type { CallEnding, RunningCall } from './running.ts';
 import type { ListRelay } from './standalone-state.ts';
 
+/** Tasks of one session whose progress is passed on. */
+const TASKS = 1_024;
+
 export class LegacyMessages {
   /** Opened for a modern client: log levels are per request, and nothing outside of requests reaches it. */
   forModern = false;
@@ -29,6 +33,8 @@ export class LegacyMessages {
   readonly #sink: UpstreamSessionSink;
   readonly #relay: ListRelay;
   readonly #asksPerSession: number;
+  /** Progress tokens of calls that made tasks. */
+  #ofTasks: BoundedMap<true> | undefined;
   /** Created for the first server request: most sessions have none. */
   #asks: OpenServerRequests | undefined;
 
@@ -38,6 +44,16 @@ export class LegacyMessages {
     this.#sink = sink;
     this.#relay = relay;
     this.#asksPerSession = asksPerSession;
+  }
+
+  /** A call was answered with a task: its progress goes on. */
+  madeTask(token: string): void {
+    this.#ofTasks ??= new BoundedMap(TASKS);
+    this.#ofTasks.set(token, true);
+  }
+
+  isOfTask(token: string): boolean {
+    return this.#ofTasks?.get(token) === true;
   }
 
   /** A call is over, and with it its server requests. */
@@ -69,6 +85,7 @@ export class LegacyMessages {
         const token = idIn(message, 'progressToken');
         const call = token && calls.find(({ key }) => key === token.key);
         if (call?.request.progress === true) return call.message(message);
+        if (token !== undefined && this.isOfTask(token.key)) break;
         notes.odd('unattributed', message.method);
         return 'none';
       }

@@ -100,6 +100,7 @@ export class PooledSessions {
       },
       call: (given, request, sink) => new PooledCall(request, sink, given, () => reopen(given)).begin(held),
       release,
+      hold: () => this.#keep(held.entry),
       aside: (given, request, sink) => upstream.call(given, request, sink),
     };
   }
@@ -182,6 +183,18 @@ export class PooledSessions {
       release();
       throw error;
     }
+  }
+
+  /** One user more, who makes several calls. */
+  #keep(entry: PooledSession): () => void {
+    let kept = true;
+    entry.users += 1;
+    return () => {
+      if (!kept) return;
+      kept = false;
+      entry.users -= 1;
+      entry.idleSince = this.#options.clock.now();
+    };
   }
 
   #grow(permit: Permit, user: PoolUser): PooledSession {

@@ -60,6 +60,7 @@ export abstract class RunningCall<H extends CallHost = CallHost>
   readonly holder: string;
   startedAt = Number.POSITIVE_INFINITY;
   readonly longLived: boolean;
+  readonly blocks: boolean;
   heardAt = Number.POSITIVE_INFINITY;
   heard = false;
   asking = 0;
@@ -82,6 +83,7 @@ export abstract class RunningCall<H extends CallHost = CallHost>
     this.id = id;
     this.key = keyOf(id);
     this.longLived = request.row.longLived === true;
+    this.blocks = request.row.blocks === true;
     this.trace = host.notes.tracer?.request(request.trace);
   }
 
@@ -146,11 +148,8 @@ export abstract class RunningCall<H extends CallHost = CallHost>
   message(message: Notification | Request): Reception {
     if (this.state === 'over') return 'none';
     this.touch();
-    if (message.method === 'notifications/progress' && !this.isOurs(message)) {
-      this.host.notes.odd('unattributed', message.method);
-      return 'none';
-    }
     try {
+      if (message.method === 'notifications/progress' && !this.isOurs(message)) return this.foreign(message);
       return this.understand(message);
     } catch (cause) {
       this.broke(cause);
@@ -220,6 +219,12 @@ export abstract class RunningCall<H extends CallHost = CallHost>
   /** Progress with a different token is not about this call, even on its own stream. */
   private isOurs(progress: Notification | Request): boolean {
     return idIn(progress, 'progressToken')?.key === this.key;
+  }
+
+  /** Progress of another request. */
+  protected foreign(message: Notification | Request): Reception {
+    this.host.notes.odd('unattributed', message.method);
+    return 'none';
   }
 
   protected notify(message: Notification): Reception {

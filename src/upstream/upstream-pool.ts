@@ -21,6 +21,8 @@ import { type HearPooled, PooledSessions, type PooledSessionsLimits, silent } fr
 export interface UpstreamLease extends Pick<UpstreamSession, 'call' | 'discovery' | 'era' | 'hearing'> {
   /** Releases it without a call. */
   release?(): void;
+  /** Keeps the session after its call, until the returned function is called. Absent where all clients share it. */
+  hold?(): () => void;
   /**
    * A call of the gateway's own, beside the one that the session is leased for. Absent where all clients share the
    * session: use `call`.

@@ -37,6 +37,8 @@ export interface MethodRow {
   readonly replayable?: true;
   /** Has no total time limit. */
   readonly longLived?: true;
+  /** Is answered when something else is over: until then silence proves nothing, and only the total time is limited. */
+  readonly blocks?: true;
   /** Carries `ttlMs` and `cacheScope` in the modern era. */
   readonly cacheable?: true;
   /** Answered by the gateway itself. */
@@ -238,6 +240,9 @@ const rows: readonly MethodRow[] = [
     capability: 'tasks',
     name: 'taskId',
     action: 'task',
+    mayAsk: true,
+    replayable: true,
+    blocks: true,
   }),
   request('tasks/list', { from: 'either', since: lastLegacy, until: lastLegacy, capability: 'tasks', action: 'task' }),
   notification('notifications/tasks/status', {

@@ -5,7 +5,7 @@ import type { Discovery } from '../../src/exchange/upstream-session.ts';
 const about = { name: 'gateway', version: '1' };
 const part = (backend: string, capabilities: Record<string, unknown>, instructions?: string): BackendDiscovery => ({
   backend,
-  discovery: { capabilities, instructions },
+  discovery: { revision: '2025-11-25', capabilities, instructions },
 });
 const unknown = (backend: string): BackendDiscovery => ({ backend, discovery: undefined });
 const capabilitiesOf = (...parts: readonly BackendDiscovery[]) => mergeDiscoveries(parts, about).capabilities;

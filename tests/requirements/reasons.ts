@@ -16,6 +16,3 @@ export const noPinnedEra =
 
 export const noExtensions =
   'No extension that the gateway carries has a result type or notifications of its own, and it advertises no others.';
-
-export const tasksStripped =
-  'Tasks are stripped from the capabilities on both sides, so there is no task that a message could belong to.';

@@ -11,6 +11,7 @@ const fresh: Omit<TimedCall, 'timedOut'> = {
   asking: 0,
   askingMs: 0,
   longLived: false,
+  blocks: false,
   endBy: undefined,
 };
 

@@ -8,6 +8,7 @@
  *   shown entries    asks decision points outside which entries of a list the client may use ../decide-outside.ts
  *   client names     gives the client its own names back                                     catalog/name-resolver.ts
  *   tasks            the same for tasks and their results, which the response filter sees    task-results.ts
+ *   task wait        makes a call as a task where its tool demands that, and waits for it    task-wait.ts
  *
  * One object does this for all rounds of a request, because nearly every call needs none of it: an interceptor that has
  * nothing to do costs a comparison.
@@ -34,6 +35,8 @@ export interface EraCalls extends StageServices {
   find(context: RequestContext, permit: Permit, request: CallRequest): Promise<FoundUpstream>;
   /** Translates a notification of the backend into the client's names. Returns undefined where it is not passed on. */
   translate?(context: RequestContext, notification: Notification): Notification | undefined;
+  /** The same for a server request. */
+  named?(context: RequestContext, ask: ServerRequest): ServerRequest;
 }
 
 export interface FoundUpstream {
@@ -114,7 +117,8 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
   }
 
   ask(ask: ServerRequest): void {
-    if (filterAsk(this.#calls.shared, this.#context, ask)) this.#sink?.ask(ask);
+    if (!filterAsk(this.#calls.shared, this.#context, ask)) return;
+    this.#sink?.ask(this.#calls.named?.(this.#context, ask) ?? ask);
   }
 
   pause(retryMs: number | undefined): void {
@@ -127,7 +131,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       return;
     }
     const { target, row } = this.#context;
-    if (row.action === 'task' || (outcome.kind === 'result' && outcome.type !== undefined)) {
+    if (row.action === 'task' || (outcome.kind === 'result' && (outcome.type ?? outcome.progressToken) !== undefined)) {
       this.#sink?.settle(taskOutcome(this.#calls.shared, this.#context, outcome));
       return;
     }

@@ -13,13 +13,14 @@ import type { ResultResponse } from '../../wire/message.ts';
 import { textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
 import type { SharedServices } from '../services.ts';
+import { coreTaskOutcome } from './core-tasks.ts';
 import { type Answered, asOfNow, refusedAsk } from './response-filter.ts';
 
 const INVALID_PARAMS = -32602;
 
 export function taskOutcome(shared: SharedServices, context: RequestContext, outcome: Answered): CallOutcome {
-  if (outcome.vocabulary !== 'modern') return outcome;
   try {
+    if (outcome.vocabulary !== 'modern') return coreTaskOutcome(shared, context, outcome);
     if (outcome.kind === 'error') return isUnknown(context, outcome) ? failed(new Failure('unknown_task')) : outcome;
     const { message } = outcome;
     if (context.row.action !== 'task') return { ...outcome, message: created(shared, context, message) };

@@ -27,7 +27,7 @@ describe.each(rows)('a $client client of a $backend backend, $door endpoint', (r
 
   it(
     'gets a URL elicitation for the page, and its result once the user consented',
-    verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow'),
+    verifies('gateway:credentials:asked', 'client-auth:401-triggers-flow', 'flow:oauth:authorization-code-roundtrip'),
     async () => {
       const { office, ada } = await open();
       const client = await office.client(row, ada);

@@ -9,7 +9,7 @@ import { call, openHouse } from './setup.ts';
 
 it(
   'over HTTP+SSE a message is decided by its own token, not by the one that opened the stream',
-  verifies('gateway:policy:denied-request'),
+  verifies('gateway:policy:denied-request', 'hosting:auth:authinfo-propagates'),
   async () => {
     const issuer = await tokenIssuer();
     const house = await openHouse({
@@ -30,6 +30,8 @@ it(
       data: { reason: 'policy_denied' },
     });
     expect(house.bytes).toBe(0);
+    const called = house.records.filter(({ action }) => action === 'call');
+    expect(called).toMatchObject([{ decision: 'deny', principal: { subject: 'alice', issuer: issuer.url } }]);
     client.close();
   },
 );

@@ -1,6 +1,6 @@
 /** Who is calling, and how the gateway authorises itself at backends. */
 import type { Requirement } from '../requirement.ts';
-import { deferred, held } from '../requirement.ts';
+import { held } from '../requirement.ts';
 
 export const auth = {
   'client-auth:401-after-auth-throws': held({
@@ -162,7 +162,7 @@ export const auth = {
     spec: '2025-11-25/basic/authorization#access-token-usage',
     behaviour: 'A token for another audience, or for none, is refused.',
   }),
-  'hosting:auth:authinfo-propagates': deferred('policy', {
+  'hosting:auth:authinfo-propagates': held({
     spec: 'sdk',
     behaviour: 'What a token says about its bearer is known to policy and audit.',
   }),

@@ -1,7 +1,7 @@
 /** Subscriptions, extensions and whole stories, seen by an official client on the far side of the gateway. */
 import { clientSide, noExtensions } from '../reasons.ts';
 import type { Requirement } from '../requirement.ts';
-import { deferred, held, notApplicable } from '../requirement.ts';
+import { held, notApplicable } from '../requirement.ts';
 
 export const flows = {
   'subscriptions:listen:client:honored-surfacing': held({
@@ -87,7 +87,7 @@ export const flows = {
     revisions: 'legacy',
     behaviour: 'Clients have sessions of their own and get their own notifications only.',
   }),
-  'flow:oauth:authorization-code-roundtrip': deferred('oauth', {
+  'flow:oauth:authorization-code-roundtrip': held({
     spec: '2025-11-25/basic/authorization#authorization-flow-steps',
     behaviour: 'A user authorises a backend once in the browser, and the call then succeeds.',
   }),

@@ -29,4 +29,14 @@ export const gatewayTasks = {
     spec: 'gateway',
     behaviour: 'The ten scenarios of the official kit for tasks give the same at both kinds of endpoints as directly.',
   }),
+  'gateway:tasks:core': held({
+    spec: '2025-11-25/basic/utilities/tasks#result-retrieval',
+    revisions: 'legacy',
+    behaviour: 'Waiting for the result of a task has a time limit, and what a backend says of another task is refused.',
+  }),
+  'gateway:tasks:waited-for': held({
+    spec: 'gateway',
+    behaviour:
+      'A tool of 2025-11-25 that runs only as a task is called as one for clients that ask for none; they get its result.',
+  }),
 } satisfies Record<string, Requirement>;

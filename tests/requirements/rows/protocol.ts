@@ -1,7 +1,6 @@
 /** Ids, notifications, cancellation, errors, progress, time limits and `_meta`, in every revision. */
-import { tasksStripped } from '../reasons.ts';
 import type { Requirement } from '../requirement.ts';
-import { divergent, held, notApplicable } from '../requirement.ts';
+import { divergent, held } from '../requirement.ts';
 
 export const protocol = {
   'protocol:request-id:unique': held({
@@ -89,7 +88,7 @@ export const protocol = {
     spec: 'sdk',
     behaviour: 'An error without a usable id that a backend sends in answer to a POST settles the call of that POST.',
   }),
-  'protocol:meta:related-task': notApplicable(tasksStripped, {
+  'protocol:meta:related-task': held({
     spec: '2025-11-25/basic/utilities/tasks#related-task-metadata',
     revisions: 'legacy',
     behaviour: 'A message names the task that it belongs to.',
