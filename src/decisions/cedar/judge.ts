@@ -26,6 +26,8 @@ import { isWellFormed } from './values.ts';
 
 /** For a principal: of 2,048 entries of lists, more than a person or a model reads, each under two names. */
 const KEPT_DECISIONS = 4_096;
+/** Those that are asking: a token is verified again every few minutes. */
+const KEPT_PRINCIPALS = 64;
 /** A call with more arguments, or longer names, is denied without a decision: each becomes two attributes. */
 const MOST_ARGUMENTS = 256;
 const NAME_CHARACTERS = 256;
@@ -60,6 +62,8 @@ export class CedarJudge implements SecondJudge {
   readonly #store: EntityStore;
   readonly #isDecimal: (attribute: string) => boolean;
   readonly #principals = new WeakMap<Principal, KnownPrincipal>();
+  /** By all that Cedar is told: a token that is verified again is a new principal with the same decisions. */
+  readonly #byContent = new BoundedMap<KnownPrincipal>(KEPT_PRINCIPALS);
 
   constructor(settings: CedarSettings, cedar: CedarModule) {
     const attributes = attributesIn(conditionsOf(settings.policies, cedar));
@@ -140,10 +144,13 @@ export class CedarJudge implements SecondJudge {
   #known(principal: Principal): KnownPrincipal {
     const known = this.#principals.get(principal);
     if (known !== undefined) return known;
-    const made = {
-      principal: cedarPrincipal(principal, this.#settings, this.#isDecimal),
+    const told = cedarPrincipal(principal, this.#settings, this.#isDecimal);
+    const content = JSON.stringify(told?.entity ?? null);
+    const made = this.#byContent.get(content) ?? {
+      principal: told,
       decisions: new BoundedMap<SecondVerdict>(KEPT_DECISIONS),
     };
+    this.#byContent.set(content, made);
     this.#principals.set(principal, made);
     return made;
   }

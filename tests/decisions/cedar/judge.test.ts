@@ -1,5 +1,6 @@
 /** Where Cedar alone would allow too much, and what a principal cannot do to its policies. */
 import { describe, expect, it } from 'vitest';
+import { loadCedar } from '../../../src/decisions/cedar/module.ts';
 import { keyPrincipal, type Principal, tokenPrincipal } from '../../../src/identity/principal.ts';
 import { call, key, local, token, told } from '../../policy/setup.ts';
 import { verifies } from '../../requirements/verifies.ts';
@@ -179,3 +180,26 @@ it('more configs than Cedar has ids each keep their own policies', verifies('gat
     expect(effect(policy, { tool: `t${at + 1}` })).toBe('deny');
   }
 });
+
+it(
+  'a token that is verified again finds the decisions for lists; other claims do not',
+  verifies('gateway:policy:cedar'),
+  () => {
+    let evaluations = 0;
+    const cedar = loadCedar();
+    const counted = {
+      ...cedar,
+      statefulIsAuthorized: (question: Parameters<typeof cedar.statefulIsAuthorized>[0]) => {
+        evaluations += 1;
+        return cedar.statefulIsAuthorized(question);
+      },
+    };
+    const policy = cedarPolicy(cedarSettings({ 'p.cedar': all }, { policies: ['p.cedar'] }), counted);
+    const see = (principal: Principal) =>
+      policy.shows({ principal, endpoint: '/mcp', backend: 'files', thing: { kind: 'tool', name: 't' } });
+    for (const claims of [{ sub: 'ann' }, { sub: 'ann' }]) expect(see(token(claims))).toBe(true);
+    expect(evaluations).toBe(1);
+    for (const principal of [token({ sub: 'ben' }), token({ sub: 'ann', role: 'x' }), key('ann')]) see(principal);
+    expect(evaluations).toBe(4);
+  },
+);

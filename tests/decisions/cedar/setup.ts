@@ -26,9 +26,9 @@ export function cedarSettings(
   return settings;
 }
 
-export function cedarPolicy(settings: PolicySettings): Policy {
+export function cedarPolicy(settings: PolicySettings, cedar = loadCedar()): Policy {
   if (settings.cedar === undefined) throw new Error('there is no Cedar in it');
-  return new Policy(settings, world, 7, new CedarJudge(settings.cedar, loadCedar()));
+  return new Policy(settings, world, 7, new CedarJudge(settings.cedar, cedar));
 }
 
 export function policyOfText(text: string, more = {}): Policy {
