@@ -13,13 +13,13 @@ import type { UpstreamLease } from '../upstream/upstream-pool.ts';
 import type { Raw } from '../wire/compose.ts';
 import type { Notification } from '../wire/message.ts';
 import { offers } from '../wire/methods.ts';
-import { hasCoreTasks, isOfTask, runsTasks } from '../wire/tasks.ts';
+import { hasCoreTasks, isOfTask } from '../wire/tasks.ts';
 import { member, slice, textMember } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
 import { type EraCalls, type FoundUpstream, InterceptedCall } from './interceptors/compose.ts';
 import { toldWithPage } from './interceptors/consent.ts';
-import { mayNeedTask, waitingForTask } from './interceptors/task-wait.ts';
+import { waitingForTask } from './interceptors/task-wait.ts';
 import { emulateLegacy } from './legacy-emulation.ts';
 import { listCall } from './merged.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -71,7 +71,7 @@ export class LegacyCalls implements EraCalls {
       return;
     }
     const paramHeaders = this.#paramHeaders(context, upstream);
-    const tasks = runsTasks(upstream.discovery);
+    const tasks = upstream.discovery.coreTasks !== undefined;
     this.#respond(context, session, new InterceptedCall(this, context, upstream), paramHeaders, tasks);
   }
 
@@ -140,13 +140,15 @@ export class LegacyCalls implements EraCalls {
     return (again) => toolHeaders.valuesFor({ backend, principal, upstream }, message, again);
   }
 
-  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, asked: CallRequest, sink: CallSink): Call {
-    const task = taskFor(context, upstream);
-    const request = task === undefined ? asked : { ...asked, task };
-    if (task !== undefined) context.call = request;
+  callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, request: CallRequest, sink: CallSink): Call {
+    // Few backends run tasks: nothing more is entered for the others.
+    if (upstream.discovery.coreTasks === undefined || context.row.method !== 'tools/call')
+      return this.#startOn(context, upstream, permit, request, sink);
     const start = (own: CallRequest, to: CallSink) => this.#startOn(context, upstream, permit, own, to);
-    if (task !== undefined || !mayNeedTask(request, upstream)) return start(request, sink);
-    return waitingForTask(this, context, { upstream, start }, request, sink);
+    const task = taskFor(context);
+    if (task === undefined) return waitingForTask(this, context, { upstream, start }, request, sink);
+    context.call = { ...request, task };
+    return start(context.call, sink);
   }
 
   #startOn(
@@ -198,12 +200,10 @@ function rememberSubscription(session: Session, exchange: Exchange, target: Reso
  * The `task` parameter, where client and backend both have tasks in their core. Everywhere else it is ignored:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-support-and-handling
  */
-function taskFor({ row, client, call }: RequestContext, { discovery }: UpstreamLease): Raw | undefined {
-  if (row.method !== 'tools/call') return undefined;
+function taskFor({ client, call }: RequestContext): Raw | undefined {
   const { bytes, params } = call.message;
-  const task = member(params, 'task');
-  if (task === undefined || bytes[task.start] !== OPEN_BRACE) return undefined;
-  return hasCoreTasks(client.revision) && runsTasks(discovery) ? slice(bytes, task) : undefined;
+  const task = hasCoreTasks(client.revision) ? member(params, 'task') : undefined;
+  return task !== undefined && bytes[task.start] === OPEN_BRACE ? slice(bytes, task) : undefined;
 }
 
 function sessionOf({ session }: RequestContext): Session {

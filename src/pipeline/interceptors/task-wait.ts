@@ -123,11 +123,6 @@ export class TaskWait implements Call, CallSink {
   }
 }
 
-/** Whether the call may be refused because it has to be made as a task. */
-export function mayNeedTask({ row }: CallRequest, { discovery }: Pick<UpstreamLease, 'discovery'>): boolean {
-  return discovery.coreTasks !== undefined && row.method === 'tools/call';
-}
-
 interface OnUpstream {
   readonly upstream: UpstreamLease;
   start(request: CallRequest, sink: CallSink): Call;
