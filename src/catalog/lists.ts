@@ -5,6 +5,7 @@ import { BoundedMap } from '../exchange/bounded-map.ts';
 import type { Discovery } from '../exchange/upstream-session.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { PinGuard } from '../pins/ports.ts';
+import { listed } from '../policy/actions.ts';
 import type { ShownList } from '../policy/filtered-list.ts';
 import type { ResultResponse } from '../wire/message.ts';
 import type { MethodRow } from '../wire/methods.ts';
@@ -15,6 +16,9 @@ import type { KeptList } from './list-cache.ts';
 import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
 import { type Digest, MergedList, type MergedParts, type Missing } from './merged-list.ts';
 import { createNames, type Names } from './names.ts';
+import { overridesAt } from './overrides/names.ts';
+import { type OverlaidView, overlaid } from './overrides/overlay.ts';
+import { OverrideReports } from './overrides/reports.ts';
 import { type BackendList, type ListView, mergeNamed, mergeResources, mergeSkills, mergeTemplates } from './view.ts';
 
 export interface ListsOptions extends ReadingOptions {
@@ -48,6 +52,7 @@ interface PublicList {
   readonly merged: MergedList;
   readonly backends: Endpoint['backends'];
   readonly names: Endpoint['names'];
+  readonly overrides: Endpoint['overrides'];
   /** Of the list cache. */
   readonly changes: number;
   readonly until: number;
@@ -68,10 +73,12 @@ export class Lists {
 
   /** The lists of each backend by itself. */
   readonly parts: ListReading;
+  readonly overrideReports: OverrideReports;
 
   constructor(options: ListsOptions) {
     this.#options = options;
     this.parts = new ListReading(options);
+    this.overrideReports = new OverrideReports(options.warn);
   }
 
   names({ backends }: Endpoint): Names {
@@ -94,7 +101,10 @@ export class Lists {
   /** The backends among these that, as far as the reader may know, have an entry with this name. */
   knownToHave(endpoint: Endpoint, row: MethodRow, reader: Reader, name: string, among: readonly string[]): string[] {
     const shown = this.#options.shown(endpoint, row, reader.principal);
-    return among.filter((backend) => shown === undefined || shown.knowsOf(backend, name));
+    const overrides = overridesAt(endpoint);
+    const kind = row.list && listed[row.list].kind;
+    const ownOf = (backend: string) => overrides?.of(backend, kind)?.ownOf(name) ?? name;
+    return among.filter((backend) => shown === undefined || shown.knowsOf(backend, ownOf(backend)));
   }
 
   /** The merged list, from fresh cached lists. Backends without one are read, all concurrently. */
@@ -117,7 +127,9 @@ export class Lists {
     if (standing.changes !== listCache.changes || clock.now() >= standing.until) return undefined;
     const { known, merged } = standing;
     const { backends } = currentGeneration.now;
-    if (standing.backends !== endpoint.backends || standing.names !== endpoint.names) return undefined;
+    const { names, overrides } = endpoint;
+    if (standing.backends !== endpoint.backends || standing.names !== names) return undefined;
+    if (standing.overrides !== overrides) return undefined;
     for (let at = 0; at < known.length; at++) {
       const backend = backends.of(endpoint.backends[at] as string, reader.principal);
       if (backend?.lastDiscovery !== known[at] || backend?.state.state === 'down') return undefined;
@@ -135,6 +147,7 @@ export class Lists {
       merged,
       backends: endpoint.backends,
       names: endpoint.names,
+      overrides: endpoint.overrides,
       changes: listCache.changes,
       until,
       known,
@@ -229,7 +242,8 @@ export class Lists {
         backends,
       });
     }
-    if (missing.length === 0) this.#options.read?.(endpoint, row.list, view);
+    if ('plain' in view) this.overrideReports.merged(endpoint, view.kind, lists, view.withheld);
+    if (missing.length === 0) this.#options.read?.(endpoint, row.list, 'plain' in view ? view.plain : view);
     const merged = new MergedList({
       endpoint: endpoint.path,
       row,
@@ -243,20 +257,23 @@ export class Lists {
     return merged;
   }
 
-  view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): ListView {
+  view(endpoint: Endpoint, row: MethodRow, lists: readonly BackendList[]): ListView | OverlaidView {
     if (row.list === 'resources') return mergeResources(lists);
     if (row.list === 'resourceTemplates') return mergeTemplates(lists);
     if (row.list === 'skills') return mergeSkills(lists);
-    return mergeNamed(lists, endpoint.names, this.names(endpoint));
+    const merge = (given: readonly BackendList[]) => mergeNamed(given, endpoint.names, this.names(endpoint));
+    const overrides = overridesAt(endpoint);
+    if (overrides === undefined) return merge(lists);
+    return overlaid(overrides, row.list === 'prompts' ? 'prompt' : 'tool', lists, merge);
   }
 
   #keyOf(endpoint: Endpoint, row: MethodRow, lists: readonly KeptList[], missing: readonly Missing[] = []): string {
     const absent = missing.map(({ backend, reason, last }) => `${backend}:${reason}:${last?.version}`);
     const versions = [...lists.map(({ version }) => version), ...absent];
     const pins = this.#options.pins?.()?.since ?? '';
-    return [pins, endpoint.names, this.#namesOf(endpoint.backends).id, endpoint.path, row.method, ...versions].join(
-      '\n',
-    );
+    const overrides = overridesAt(endpoint)?.id ?? '';
+    const names = this.#namesOf(endpoint.backends).id;
+    return [pins, endpoint.names, names, overrides, endpoint.path, row.method, ...versions].join('\n');
   }
 }
 

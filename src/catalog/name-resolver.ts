@@ -14,6 +14,10 @@ import { type MethodRow, methodRow, offers } from '../wire/methods.ts';
 import type { Reader } from './list-reader.ts';
 import type { Lists } from './lists.ts';
 import type { Origin } from './names.ts';
+import { type FinalCall, finalCall } from './overrides/calls.ts';
+import { type OverriddenNames, overridesAt } from './overrides/names.ts';
+import { overriddenEntries } from './overrides/overlay.ts';
+import type { EntryOverride } from './overrides/settings.ts';
 import { ResourceOwners } from './owner.ts';
 import { type NamedTarget, renamed, targetOf } from './requests.ts';
 import { LinkingTarget, type ResolvedTarget } from './resolved-target.ts';
@@ -73,11 +77,61 @@ export class NameResolver {
     } catch (error) {
       return this.#refused(error, endpoint, row, named, reader);
     }
-    if (!(origin instanceof Promise)) return this.#target(endpoint, row, message, named, origin, reader);
+    if (!(origin instanceof Promise)) return this.#located(endpoint, row, message, named, origin, reader);
     return origin.then(
-      (found) => this.#target(endpoint, row, message, named, found, reader),
+      (found) => this.#located(endpoint, row, message, named, found, reader),
       (error: unknown) => this.#refused(error, endpoint, row, named, reader),
     );
+  }
+
+  /**
+   * At an endpoint with a single backend, where overrides change what things are called. Undefined where the request
+   * names nothing that they could change.
+   */
+  findAlone(
+    endpoint: Endpoint,
+    row: MethodRow,
+    message: Request,
+    reader: Reader,
+  ): ResolvedTarget | Promise<ResolvedTarget> | undefined {
+    const named = row.name === undefined ? undefined : targetOf(message, row);
+    return named === undefined || named.kind === 'resource' ? undefined : this.find(endpoint, row, message, reader);
+  }
+
+  #located(
+    endpoint: Endpoint,
+    row: MethodRow,
+    message: Request,
+    named: NamedTarget,
+    origin: Origin,
+    reader: Reader,
+  ): ResolvedTarget | Promise<ResolvedTarget> {
+    const own = origin.name === named.text ? message : renamed(message, row, origin.name, named);
+    if (endpoint.overrides === undefined || row.action !== 'call')
+      return this.#target(endpoint, row, own, named, origin, reader);
+    const override = overridesAt(endpoint)?.of(origin.backend, 'tool')?.of(origin.name);
+    if (override?.arguments === undefined) return this.#target(endpoint, row, own, named, origin, reader);
+    return this.#finalCall(endpoint, own, override, named, origin, reader).then((call) =>
+      this.#target(endpoint, row, call.message, named, origin, reader, call),
+    );
+  }
+
+  async #finalCall(
+    endpoint: Endpoint,
+    own: Request,
+    override: EntryOverride,
+    named: NamedTarget,
+    { backend }: Origin,
+    reader: Reader,
+  ): Promise<FinalCall> {
+    const entries = await this.#lists.parts.judgedBy(backend, rows.tool, reader);
+    const call = finalCall(own, override, entries, named.text);
+    const names = call.refusal && overridesAt(endpoint)?.of(backend, 'tool');
+    if (names !== undefined && call.refusal?.row.blame !== 'client') {
+      const { withheld } = overriddenEntries(backend, entries, names);
+      this.#lists.overrideReports.merged(endpoint, 'tool', [{ backend, entries }], withheld);
+    }
+    return call;
   }
 
   #refused(
@@ -93,12 +147,26 @@ export class NameResolver {
   }
 
   #origin(endpoint: Endpoint, kind: keyof typeof rows, name: string, reader: Reader): Origin | Promise<Origin> {
+    const [only] = endpoint.backends;
+    if (only !== undefined && !isMerged(endpoint)) return this.#own(endpoint, kind, { backend: only, name });
     const names = this.#lists.names(endpoint);
-    const plain = endpoint.names === 'never' ? undefined : names.decode(name);
+    const decoded = endpoint.names === 'never' ? undefined : names.decode(name);
+    const overrides = overridesAt(endpoint);
+    if (overrides !== undefined && decoded !== undefined && endpoint.names === 'always')
+      return this.#own(endpoint, kind, decoded, name);
+    const plain =
+      overrides === undefined ? decoded : decoded && ownOrigin(overrides.of(decoded.backend, kind), decoded);
     // Under `always` an encoded name is unambiguous, listed or not.
     if (plain !== undefined && endpoint.names === 'always') return plain;
     const found = this.#lists.knownView(endpoint, rows[kind], reader).find(name);
     return found ?? this.#originAfterReading(endpoint, kind, name, reader, plain);
+  }
+
+  /** Throws a Failure where overrides leave nothing of this name. */
+  #own(endpoint: Endpoint, kind: keyof typeof rows, shown: Origin, called = shown.name): Origin {
+    const origin = ownOrigin(overridesAt(endpoint)?.of(shown.backend, kind), shown);
+    if (origin === undefined) throw unknownThing(kind, called);
+    return origin;
   }
 
   async #originAfterReading(
@@ -162,20 +230,28 @@ export class NameResolver {
     named: NamedTarget,
     origin: Origin,
     reader: Reader,
+    call?: FinalCall,
   ): ResolvedTarget {
     const { backend, name } = origin;
-    const own = name === named.text ? message : renamed(message, row, name, named);
     const names = row.action === 'call' ? this.#namesOf(endpoint, origin) : undefined;
     const isRead = row.action === 'read';
-    if (isRead ? own === message : row.action !== 'call' && row.action !== 'get')
-      return { backend, name, message: own, names };
+    const hasLinks = isRead ? name !== named.text : row.action === 'call' || row.action === 'get';
+    if (!hasLinks || !isMerged(endpoint)) return { backend, name, message, names, ...call };
     const address = isRead ? named.text : undefined;
-    const asked = { backend, name, message: own, names, method: row.method, address };
+    const asked = { backend, name, message, names, method: row.method, address, ...call };
     return new LinkingTarget(asked, this.resources, endpoint, reader);
   }
 
   #namesOf(endpoint: Endpoint, origin: Origin): readonly string[] {
+    if (!isMerged(endpoint)) return [origin.name];
     const encoded = origin.encoded ?? this.#lists.names(endpoint).encode(origin);
     return endpoint.names === 'always' ? [encoded] : [encoded, origin.name];
   }
+}
+
+/** The backend's own name for what its clients call so. Undefined where overrides leave nothing of this name. */
+function ownOrigin(overridden: OverriddenNames | undefined, shown: Origin): Origin | undefined {
+  const name = overridden === undefined ? shown.name : overridden.ownOf(shown.name);
+  if (name === shown.name) return shown;
+  return name === undefined ? undefined : { backend: shown.backend, name };
 }

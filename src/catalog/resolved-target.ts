@@ -1,4 +1,5 @@
 /** What a request is for, as its backend names it. */
+import type { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
 import { type UriPlace, uriPlacesIn } from './extension-uris.ts';
@@ -9,10 +10,14 @@ import { distinguished, isReserved } from './uris.ts';
 
 export interface ResolvedTarget {
   readonly backend: string;
-  /** The backend's own name for the target, if the endpoint has several backends. */
+  /** The backend's own name for the target, if the endpoint has several backends, or overrides. */
   readonly name?: string;
   /** The request with the backend's own name. */
   readonly message: Request;
+  /** Set where overrides change the arguments: the request with the client's. */
+  readonly asked?: Request | undefined;
+  /** Why nothing is sent, although the request may be allowed. Told after the rules have decided. */
+  readonly refusal?: Failure | undefined;
   /** Every name by which clients can call the tool here, the encoded one first: a rule for one applies to all. */
   readonly names?: readonly string[] | undefined;
   /** Rewrites a result to the client's names. Undefined if there is nothing to rename. */
@@ -32,6 +37,8 @@ export class LinkingTarget implements ResolvedTarget, ResultUris {
   readonly backend: string;
   readonly name: string;
   readonly message: Request;
+  readonly asked: Request | undefined;
+  readonly refusal: Failure | undefined;
   readonly names: readonly string[] | undefined;
   readonly #method: string;
   readonly #address: string | undefined;
@@ -43,6 +50,8 @@ export class LinkingTarget implements ResolvedTarget, ResultUris {
     this.backend = asked.backend;
     this.name = asked.name;
     this.message = asked.message;
+    this.asked = asked.asked;
+    this.refusal = asked.refusal;
     this.names = asked.names;
     this.#method = asked.method;
     this.#address = asked.address;

@@ -21,6 +21,8 @@ export interface BackendList {
 
 export interface ListedEntry extends Origin {
   readonly clientName: string;
+  /** The name that rules use, under overrides: the listed name without them. Absent: `clientName`. */
+  readonly ruleName?: string;
   /** The backend's entry with the client's name. */
   readonly bytes: Uint8Array;
 }
@@ -41,7 +43,7 @@ export interface ListView {
    * The backend and its own name. Encoded forms that are not listed, because they are not needed, are still resolved.
    */
   find(clientName: string): Origin | undefined;
-  /** The listed name; undefined if the origin is in none of the lists. */
+  /** The listed name that rules use; undefined if the origin is in none of the lists. */
   nameOf(origin: Origin): string | undefined;
   readonly collisions: readonly Collision[];
 }

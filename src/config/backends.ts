@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import type { BackendOverrides } from '../catalog/overrides/settings.ts';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { traceSendings } from '../observe/traces/settings.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from './config.ts';
 import { readBackendAuth } from './credentials.ts';
 import type { ConfigDocument, Path } from './document.ts';
+import { backendOverridesShape, readOverrides } from './entry-overrides.ts';
 import type { Variables } from './expand.ts';
 import { check } from './issues.ts';
 import { checkService } from './json-rpc.ts';
@@ -54,10 +56,12 @@ const backendShape = shape.closed('a map of settings with `command` or `url`', {
   disabled: shape.flag.exactOptional(),
   profile: backendProfileShape.exactOptional(),
   traces: shape.choice(traceSendings).exactOptional(),
+  overrides: z.unknown().exactOptional(),
 });
-type Settings = Omit<z.infer<typeof backendShape>, 'auth' | 'sandbox'> & {
+type Settings = Omit<z.infer<typeof backendShape>, 'auth' | 'sandbox' | 'overrides'> & {
   readonly auth?: BackendAuth;
   readonly sandbox?: SandboxConfig;
+  readonly overrides?: BackendOverrides;
 };
 
 /** An entry after validation, with the dialect's own spellings replaced. */
@@ -103,8 +107,18 @@ export function readBackend(
   }
   checkBackendProfile(document, [...path, 'profile'], entry.profile ?? {});
   const place = { directory, cwd: entry.cwd };
-  const sandbox = readSandbox(document, [...path, 'sandbox'], entry.sandbox, place);
-  return { ...entry, name, sandbox, auth: readBackendAuth(document, [...path, 'auth'], variables) };
+  return {
+    ...entry,
+    name,
+    sandbox: readSandbox(document, [...path, 'sandbox'], entry.sandbox, place),
+    auth: readBackendAuth(document, [...path, 'auth'], variables),
+    overrides: overridesOf(document, [...path, 'overrides'], name, entry.overrides),
+  };
+}
+
+function overridesOf(document: ConfigDocument, path: Path, name: string, given: unknown): BackendOverrides | undefined {
+  const overrides = given === undefined ? undefined : check(document, path, given, backendOverridesShape());
+  return overrides && readOverrides(document, path, name, overrides);
 }
 
 const stdioOnly: readonly string[] = [

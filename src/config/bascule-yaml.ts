@@ -1,5 +1,6 @@
 /** Reads `bascule.yaml`: a closed set of settings. Unknown and contradictory settings are refused. */
 import * as z from 'zod';
+import type { BackendOverrides } from '../catalog/overrides/settings.ts';
 import { buildBackend, buildService, isDisabled, isService, limitShapes, readBackend } from './backends.ts';
 import { type BackendConfig, type Config, logFormats, logLevels, type ServiceConfig } from './config.ts';
 import { type ConsoleReading, readConsole } from './console.ts';
@@ -75,6 +76,8 @@ export interface ConfigReading {
   readonly listen?: Partial<ListenSettings> | undefined;
   readonly backends: readonly BackendConfig[];
   readonly services?: readonly ServiceConfig[];
+  /** For all endpoints of a backend. */
+  readonly overrides?: readonly BackendOverrides[];
   readonly endpoints?: Config['endpoints'] | undefined;
   readonly limits?: Limits;
   /** The settings that are taken as they are written. */
@@ -118,6 +121,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   const names = document.keys(['backends']) ?? [];
   const services: ServiceConfig[] = [];
   const disabled: string[] = [];
+  const overrides: BackendOverrides[] = [];
   const backends = names.flatMap((name): BackendConfig[] => {
     const path = ['backends', name];
     const isNamed = backendName.test(name);
@@ -132,6 +136,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
     }
     const draft = readBackend(document, path, name, { variables, directory });
     if (draft === undefined || !isNamed) return [];
+    if (draft.overrides !== undefined) overrides.push(draft.overrides);
     if (!isService(document, path, variables)) return [buildBackend(draft, directory, limits)];
     services.push(buildService(draft, directory));
     return [];
@@ -156,6 +161,7 @@ export function readOwn(document: ConfigDocument, directory: string, variables: 
   return {
     listen: readListen(document, directory, variables),
     backends,
+    overrides,
     services,
     endpoints,
     limits,

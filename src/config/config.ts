@@ -1,5 +1,6 @@
 /** The config: one frozen value, made once from a file and never changed. A reload makes a new one. */
 
+import type { BackendOverrides } from '../catalog/overrides/settings.ts';
 import type { GuardSettings, IdentitySettings } from '../identity/settings.ts';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import type { AuthServerSettings } from '../oauth/server/settings.ts';
@@ -228,6 +229,8 @@ export interface EndpointConfig {
   readonly traces?: TraceTrust;
   /** What is said of extensions, here or for all endpoints. Absent: nothing. */
   readonly extensions?: ExtensionChoices;
+  /** What is changed of tools and prompts, here or for all endpoints of a backend. Absent: nothing. */
+  readonly overrides?: readonly BackendOverrides[];
   /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }

@@ -1,4 +1,5 @@
 /** Describes a config for people. Values that may be secrets are counted, never shown. */
+import type { EntryOverride } from '../catalog/overrides/settings.ts';
 import type { BackendAuth } from '../oauth/client/settings.ts';
 import { isLoopbackHost } from '../oauth/fetch/addresses.ts';
 import { explain, explainRate, explainWho } from '../policy/explain.ts';
@@ -232,6 +233,28 @@ function endpoint(it: EndpointConfig, config: Config): string[] {
     `  ${guard(it)}`,
     `  revisions ${revisions.join(', ')}; batches: ${batches}; accept: ${accept}; sessions: ${it.sessions}`,
     ...extensions(it),
+    ...overridden(it),
     ...it.deviations.map((deviation) => `  deviation: ${deviation}`),
+  ];
+}
+
+function overridden({ overrides = [] }: EndpointConfig): readonly string[] {
+  return overrides.flatMap(({ backend, tools, prompts }) =>
+    Object.entries({ tool: tools, prompt: prompts }).flatMap(([kind, entries]) =>
+      entries.map(
+        (entry) => `  override: ${kind} ${entry.own} of ${backend}: ${changes(entry).join(', ') || 'no change'}`,
+      ),
+    ),
+  );
+}
+
+/** Values of arguments may be secrets. */
+function changes({ name, title, description, hide, arguments: given = [] }: EntryOverride): readonly string[] {
+  if (hide === true) return ['hidden'];
+  return [
+    ...(name === undefined ? [] : [`named ${name}`]),
+    ...(title === undefined ? [] : ['another title']),
+    ...(description === undefined ? [] : ['another description']),
+    ...given.map(({ argument, isFixed }) => `${argument} ${isFixed ? 'is fixed' : 'has a default'}`),
   ];
 }

@@ -41,7 +41,10 @@ const mostAliased = 500_000;
 /** More would not be read, and each costs a scan of the file. */
 const mostProblems = 500;
 
-/** Values under these keys are text, even if they look like numbers: `args: [--port, 8080]`, `VERSION: 1.10`. */
+/**
+ * Values under these keys are text, even if they look like numbers: `args: [--port, 8080]`, `VERSION: 1.10`. Overrides
+ * have the names of arguments as keys.
+ */
 const textOnly: ReadonlySet<PropertyKey> = new Set(['args', 'env', 'headers']);
 
 export class ConfigDocument {
@@ -175,7 +178,7 @@ export class ConfigDocument {
     }
     const { value } = node;
     if (typeof value === 'number' || typeof value === 'boolean') {
-      return textOnly.has(path.at(-2) ?? '') ? source : value;
+      return textOnly.has(path.at(-2) ?? '') && path[2] !== 'overrides' ? source : value;
     }
     if (typeof value !== 'string') return value === null || value === undefined ? null : undefined;
     if (variables === undefined) return value;

@@ -4,6 +4,7 @@ import type { GuardSettings } from '../identity/settings.ts';
 import { traceTrusts } from '../observe/traces/settings.ts';
 import { denialStyles, type EndpointConfig, namings, protocols } from './config.ts';
 import type { ConfigDocument, Path } from './document.ts';
+import { endpointOverridesShape, readOverrides } from './entry-overrides.ts';
 import { extensionsShape } from './extensions.ts';
 import { type IdentityReading, readGuard } from './identity.ts';
 import { check } from './issues.ts';
@@ -34,6 +35,7 @@ const endpointShape = shape.closed('a map with `path`', {
   identity: z.unknown().exactOptional(),
   traces: shape.choice(traceTrusts).exactOptional(),
   extensions: extensionsShape.exactOptional(),
+  overrides: z.unknown().exactOptional(),
 });
 export type EndpointDraft = z.infer<typeof endpointShape>;
 
@@ -69,8 +71,33 @@ export function readEndpoints(
       return [buildRpcEndpoint(guard, endpoint, rpc)];
     }
     refuseServices(document, [...here, 'backends'], endpoint.backends ?? [], rpc);
-    const backends = (endpoint.backends ?? names).filter((name) => built.has(name));
-    return [buildEndpoint(endpoint, backends, guard)];
+    const served = endpoint.backends ?? names;
+    const backends = served.filter((name) => built.has(name));
+    const overrides = overridesOf(document, [...here, 'overrides'], endpoint.overrides, served);
+    return [{ ...buildEndpoint(endpoint, backends, guard), ...(overrides && { overrides }) }];
+  });
+}
+
+function overridesOf(
+  document: ConfigDocument,
+  path: Path,
+  given: unknown,
+  served: readonly string[],
+): EndpointConfig['overrides'] {
+  const overrides = given === undefined ? undefined : check(document, path, given, endpointOverridesShape());
+  if (overrides === undefined) return undefined;
+  return Object.entries(overrides).map(([backend, entries]) => {
+    const here = [...path, backend];
+    if (!served.includes(backend)) {
+      const message = `\`${backend}\` is no backend of this endpoint`;
+      document.reportKey(here, {
+        message,
+        expected: `one of: ${served.join(', ')}`,
+        candidates: served,
+        wrong: backend,
+      });
+    }
+    return readOverrides(document, here, backend, entries);
   });
 }
 

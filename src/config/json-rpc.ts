@@ -7,23 +7,10 @@ import { buildFullProfile } from './policy-profile.ts';
 
 /** Settings about processes, sessions, revisions or tools, which JSON-RPC does not have. */
 const onlyOfBackends: readonly string[] = [
-  ...[
-    'command',
-    'args',
-    'env',
-    'cwd',
-    'user',
-    'sandbox',
-    'share',
-    'maxProcesses',
-    'idleMs',
-    'transport',
-    'profile',
-    'traces',
-  ],
-  'credentials',
+  ...['command', 'args', 'env', 'cwd', 'user', 'sandbox', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile'],
+  ...['traces', 'credentials', 'overrides'],
 ];
-const onlyOfEndpoints: readonly string[] = ['sessions', 'names', 'traces'];
+const onlyOfEndpoints: readonly string[] = ['sessions', 'names', 'traces', 'overrides'];
 const onlyOfProfiles: readonly string[] = ['revisions', 'accept', 'elicitation', 'toolNames'];
 
 function refuseMcpSettings(document: ConfigDocument, path: Path, names: readonly string[]): void {

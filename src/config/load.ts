@@ -10,6 +10,7 @@ import { checkConsents } from './consent.ts';
 import { checkConsole } from './console.ts';
 import { ConfigDocument } from './document.ts';
 import { defaultEndpoints } from './endpoints.ts';
+import { withBackendOverrides } from './entry-overrides.ts';
 import { withChoices } from './extensions.ts';
 import { type GivenBackend, readGiven } from './given-backend.ts';
 import { unreachable, withoutIdentity } from './identity.ts';
@@ -100,7 +101,10 @@ function settle(
       backends.map(({ name }) => name),
       identity.guard,
     );
-  const endpoints = places.map((endpoint) => withChoices(endpoint, reading.settings?.extensions));
+  const endpoints = places.map((endpoint, at) => {
+    const place = document && { document, path: ['endpoints', at] };
+    return withBackendOverrides(withChoices(endpoint, reading.settings?.extensions), reading.overrides, place);
+  });
   const addressless = unreachable(identity, listen);
   if (addressless !== undefined) document?.report(['identity'], addressless);
   if (identity.authServer !== undefined && document !== undefined) checkOwnPaths(document, endpoints);

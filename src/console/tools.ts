@@ -4,8 +4,11 @@
  */
 import type { ListPart, Reader } from '../catalog/list-reader.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
+import { overridesAt } from '../catalog/overrides/names.ts';
+import { overriddenEntries } from '../catalog/overrides/overlay.ts';
+import { problemsIn } from '../catalog/overrides/reports.ts';
 import { ModernReader } from '../catalog/readers.ts';
-import type { ListedEntry } from '../catalog/view.ts';
+import type { BackendList, ListedEntry } from '../catalog/view.ts';
 import { failures, isAboutCredentials } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import type { Backend } from '../exchange/upstream-session.ts';
@@ -54,11 +57,7 @@ export async function tools(
     part !== undefined && typeof part === 'object' && 'entries' in part ? [part] : [],
   );
   const view = isMerged(endpoint) ? ports.lists.view(endpoint, row, found) : undefined;
-  const places: readonly ListedEntry[] =
-    view?.places ??
-    found.flatMap(({ backend, entries }) =>
-      entries.map(({ key, bytes }) => ({ backend, name: key, clientName: key, bytes })),
-    );
+  const places = view?.places ?? found.flatMap((list) => placesAlone(endpoint, list));
   const to = { principal, endpoint };
   const { pins } = generation;
   const held = pins && new Set(found.flatMap(({ backend, entries }) => heldKeys(pins, backend, entries)));
@@ -68,7 +67,10 @@ export async function tools(
     who: shownPrincipal(principal),
     isOwn,
     admitted: generation.authenticator.admits(path, principal),
-    tools: places.map((place) => toolFacts(generation, to, place, held)),
+    tools: [
+      ...places.map((place) => toolFacts(generation, to, place, held)),
+      ...overriddenTools(endpoint, found, places),
+    ],
     // Two backends have the name, and the endpoint renames nothing: neither can be reached.
     collisions: view?.collisions ?? [],
     backends: [
@@ -132,12 +134,12 @@ interface ToolViewer {
 function toolFacts(
   { authorizer }: Generation,
   to: ToolViewer,
-  { backend, name, clientName, bytes }: ListedEntry,
+  { backend, name, clientName, ruleName = clientName, bytes }: ListedEntry,
   held: ReadonlySet<string> | undefined,
 ): object {
   const value = valueAt(bytes, { start: 0, end: bytes.byteLength });
   const { title, description, annotations, inputSchema } = isObject(value) ? value : {};
-  const thing = { kind: 'tool', name: clientName, own: name } as const;
+  const thing = { kind: 'tool', name: ruleName, own: name } as const;
   const hiding = authorizer.visibility.hiding(to, backend, thing, () => annotations);
   return {
     name: clientName,
@@ -153,6 +155,37 @@ function toolFacts(
         ? { state: 'shown' }
         : { state: 'hidden', ...whyHidden(hiding) }),
   };
+}
+
+/** The list of an endpoint's only backend. */
+function placesAlone(endpoint: Endpoint, { backend, entries }: BackendList): readonly ListedEntry[] {
+  const names = overridesAt(endpoint)?.of(backend, 'tool');
+  const shown = names === undefined ? entries : overriddenEntries(backend, entries, names).entries;
+  return shown.map(({ key, bytes }) => {
+    const name = names?.ownOf(key) ?? key;
+    return { backend, name, clientName: key, ruleName: name, bytes };
+  });
+}
+
+/** Tools that overrides hide, and overrides that fit no tool. */
+function overriddenTools(
+  endpoint: Endpoint,
+  lists: readonly BackendList[],
+  places: readonly ListedEntry[],
+): readonly object[] {
+  const overrides = overridesAt(endpoint);
+  return lists.flatMap(({ backend, entries }) => {
+    const names = overrides?.of(backend, 'tool');
+    if (overrides === undefined || names === undefined) return [];
+    const { withheld } = overriddenEntries(backend, entries, names);
+    const hidden = names.entries.filter(({ hide }) => hide === true);
+    const told = [
+      ...hidden.map(({ own }) => ({ own, why: 'An override hides it' })),
+      ...problemsIn(overrides, 'tool', [{ backend, entries }], withheld),
+    ];
+    const listed = new Set(places.filter((place) => place.backend === backend).map(({ name }) => name));
+    return told.flatMap(({ own, why }) => (listed.has(own) ? [] : [{ name: own, backend, state: 'hidden', why }]));
+  });
 }
 
 function heldKeys(pins: PinGuard, backend: string, entries: readonly OfferedEntry[]): readonly string[] {

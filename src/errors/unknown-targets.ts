@@ -1,5 +1,5 @@
 /** The target of a request does not exist here, or exists more than once. */
-import { INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, rows } from './row.ts';
+import { INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, rows } from './row.ts';
 
 export const offers = rows(
   { blame: 'client', status: 200, code: INVALID_PARAMS },
@@ -19,6 +19,16 @@ export const offers = rows(
     invalid_params: {
       message: 'Invalid params',
       when: 'A member that the method needs is missing or has the wrong type.',
+    },
+    fixed_argument: {
+      message: 'The gateway sets this argument',
+      when: 'An override of the config fixes the argument that `data.argument` names, and the client sent it too, or one that differs from it only in case. The schema that the gateway lists does not have it: leave it out.',
+    },
+    override_misfit: {
+      blame: 'gateway',
+      code: INTERNAL,
+      message: 'The tool has an override that does not fit it',
+      when: 'The config sets arguments of this tool, and the tool does not have them, or not in the form in which the config has them. The tool is not listed, and is not called, until config and tool fit again. The log and `bascule tools` say why.',
     },
     resource_not_found: {
       code: { legacy: RESOURCE_NOT_FOUND, modern: INVALID_PARAMS },

@@ -1,4 +1,5 @@
 /** What a transport hands to the gateway, and what the gateway offers to transports. */
+import type { BackendOverrides } from '../catalog/overrides/settings.ts';
 import type { Failure } from '../errors/failure.ts';
 import type { AuthContext, Credentials, Principal } from '../identity/principal.ts';
 import type { RpcGate } from '../jsonrpc/ports.ts';
@@ -22,6 +23,8 @@ export interface Endpoint {
   readonly names: 'always' | 'collision' | 'never';
   /** What the config says of extensions. Absent: nothing, so those that the gateway knows are carried. */
   readonly extensions?: ExtensionChoices | undefined;
+  /** What the config changes of tools and prompts. Absent: nothing. */
+  readonly overrides?: readonly BackendOverrides[] | undefined;
   /** What becomes of clients' trace context, where the config says so. */
   readonly traces?: 'parent' | 'link' | 'none' | undefined;
 }

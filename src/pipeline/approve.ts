@@ -47,7 +47,7 @@ export async function approve(
 /** What a call is approved as. */
 export function callToApprove(context: RequestContext, { demand, request }: WithheldAuthorization): CallToApprove {
   const { principal, clientName, endpoint, resolved, row } = context;
-  const { bytes, params } = context.request;
+  const { bytes, params } = resolved.asked === undefined ? context.request : resolved.message;
   return {
     ...{ principal, client: clientName, endpoint: endpoint.path, backend: resolved.backend, method: row.method },
     ...{ name: request.thing?.name, own: resolved.name, bytes, params, demand },

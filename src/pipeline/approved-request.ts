@@ -14,9 +14,9 @@ export function sendAsApproved(context: RequestContext, isAnswered: boolean): vo
   const { resolved: target } = context;
   const message = approvedRequest(target.message, isAnswered);
   if (message === target.message) return;
-  const { backend, name, names } = target;
+  const { backend, name, names, asked } = target;
   context.target = {
-    ...{ backend, names, message },
+    ...{ backend, names, message, asked },
     ...(name !== undefined && { name }),
     ...(target.renamed !== undefined && { renamed: (result) => target.renamed?.(result) ?? result }),
   };

@@ -11,7 +11,12 @@ import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { onFulfilled, whenKnown } from '../exchange/on-fulfilled.ts';
-import { type Authorization, type AuthorizationRequest, namedThing } from '../policy/authorization-request.ts';
+import {
+  type Authorization,
+  type AuthorizationRequest,
+  argumentsAt,
+  namedThing,
+} from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
 import type { Thing } from '../policy/question.ts';
 import { Denied } from '../policy/refusals.ts';
@@ -200,8 +205,10 @@ export function asAuthorizationRequest(
   thing?: Thing,
   endpoint: Endpoint = context.endpoint,
 ): AuthorizationRequest {
-  const { principal, client, request } = context;
-  return { principal, endpoint, row, backend, revision: client.revision, message: request, thing, sender: context };
+  const { principal, client, request, target } = context;
+  const { revision } = client;
+  const asked = { principal, endpoint, row, backend, revision, message: request, thing, sender: context };
+  return target?.asked === undefined ? asked : { ...asked, argumentsAt: argumentsAt(target) };
 }
 
 /** The one backend behind an endpoint; empty where several stand behind it. */

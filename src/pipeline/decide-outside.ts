@@ -30,19 +30,19 @@ export function filtersEntries({ authorization, row }: RequestContext): boolean 
 }
 
 /**
- * The list with the entries that the rules and all decision points show. Never rejects. `backendOf`: the backend of an
- * entry by its listed name.
+ * The list with the entries that the rules and all decision points show. Never rejects. `ruledOf`: the backend of an
+ * entry, and its name for rules, by its listed name.
  */
 export async function withShownEntries(
   { row, authorization, principal, endpoint }: RequestContext,
   outcome: CallOutcome,
-  backendOf: (name: string) => string,
+  ruledOf: (name: string) => { readonly backend: string; readonly name: string },
 ): Promise<CallOutcome> {
   const { decisions } = authorization.authorizer;
   if (outcome.kind !== 'result' || row.list === undefined || decisions === undefined) return outcome;
   try {
     const names = entryNames(outcome.message, row.list).filter((name) => name !== undefined);
-    const entries = names.map((name) => ({ name, backend: backendOf(name) }));
+    const entries = names.map(ruledOf);
     const answer = await decisions.show({ principal, endpoint }, listed[row.list].kind, entries);
     authorization.decided?.(answer.decisions);
     if (answer.shown === undefined) return failed(answer.denial && outsideFailure(answer.denial));

@@ -79,6 +79,10 @@ class LiveEndpoint implements Endpoint {
     return this.#current().extensions;
   }
 
+  get overrides(): Endpoint['overrides'] {
+    return this.#current().overrides;
+  }
+
   get traces(): Endpoint['traces'] {
     return this.#current().traces;
   }

@@ -62,12 +62,19 @@ export function listCall(services: StageServices, context: RequestContext): Call
     // Undefined: no backend has such a list.
     const settle = (page: ResultResponse | undefined) => {
       if (page === undefined) fail(unknownMethod(request, era));
-      else if (filtersEntries(context)) void withShownEntries(context, asOutcome(page), backendOf()).then(tell);
+      else if (filtersEntries(context)) void withShownEntries(context, asOutcome(page), ruledOf()).then(tell);
       else tell(asOutcome(page));
     };
-    const backendOf = () => {
+    const ruledOf = () => {
       const view = lists.knownView(endpoint, row, readerOf(services, context));
-      return (name: string) => view.find(name)?.backend ?? '';
+      return (name: string) => {
+        const origin = view.find(name);
+        if (origin === undefined) return { backend: '', name };
+        return {
+          backend: origin.backend,
+          name: endpoint.overrides === undefined ? name : (view.nameOf(origin) ?? name),
+        };
+      };
     };
     const tell = (outcome: CallOutcome) => {
       if (!cancelled) sink.settle(outcome);

@@ -80,7 +80,10 @@ export class ModernCalls implements EraCalls {
       if (!offers(upstream.discovery, row)) throw unknownMethod(call.message, 'modern');
       const mismatch = await this.#paramMismatch(context, upstream);
       if (mismatch !== undefined) throw mismatch;
-      return { upstream, request: this.#withOwnState(context, request, upstream) };
+      return {
+        upstream,
+        request: await this.#withFinalHeaders(context, this.#withOwnState(context, request, upstream), upstream),
+      };
     } catch (error) {
       upstream.release?.();
       throw error;
@@ -126,7 +129,7 @@ export class ModernCalls implements EraCalls {
       return;
     }
     const mismatch = this.#paramMismatch(context, upstream);
-    if (mismatch === undefined) this.#respondFrom(context, upstream);
+    if (mismatch === undefined && context.resolved.asked === undefined) this.#respondFrom(context, upstream);
     else {
       this.#callUnless(mismatch, context, upstream).catch((error: unknown) => {
         upstream.release?.();
@@ -136,12 +139,13 @@ export class ModernCalls implements EraCalls {
   }
 
   async #callUnless(
-    mismatch: Failure | Promise<Failure | undefined>,
+    mismatch: Failure | undefined | Promise<Failure | undefined>,
     context: RequestContext,
     upstream: UpstreamLease,
   ): Promise<void> {
     const failure = await mismatch;
     if (failure !== undefined) context.exchange.fail(failure);
+    else context.call = await this.#withFinalHeaders(context, context.call, upstream);
     if (context.exchange.settled) upstream.release?.();
     else this.#respondFrom(context, upstream);
   }
@@ -184,6 +188,18 @@ export class ModernCalls implements EraCalls {
     upstream: UpstreamLease,
   ): Failure | undefined | Promise<Failure | undefined> {
     if (header === undefined || call.row.method !== 'tools/call') return undefined;
-    return this.shared.toolHeaders.check({ backend: resolved.backend, principal, upstream }, call.message, header);
+    const { backend, asked = call.message } = resolved;
+    return this.shared.toolHeaders.check({ backend, principal, upstream }, asked, header);
+  }
+
+  /** The client's headers agree with its own arguments; where overrides change these, the backend's have to as well. */
+  async #withFinalHeaders(
+    { resolved: { backend, asked, message }, principal }: RequestContext,
+    request: CallRequest,
+    upstream: UpstreamLease,
+  ): Promise<CallRequest> {
+    if (asked === undefined || upstream.era !== 'modern') return request;
+    const headers = await this.shared.toolHeaders.valuesFor({ backend, principal, upstream }, message);
+    return { ...request, paramHeaders: { ...request.paramHeaders, ...headers } };
   }
 }

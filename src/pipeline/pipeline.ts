@@ -116,6 +116,8 @@ export class Pipeline implements StageServices {
   }
 
   #call(context: RequestContext): void | Promise<void> {
+    const refusal = context.target?.refusal;
+    if (refusal !== undefined) throw watched(context, refusal);
     if (context.authorization.withheld !== undefined) return this.#approve(context, context.authorization.withheld);
     const { exchange, authorization, row, session, target, request, client, paramHeaders } = context;
     // A listen is watched from its opening on.
@@ -150,6 +152,12 @@ export class Pipeline implements StageServices {
     // Last, so that observers know the status of the response.
     context.ended({ outcome: 'error', failure });
   }
+}
+
+/** The request was allowed, and is refused all the same: its exchange tells the audit trail how it ended. */
+function watched({ exchange, authorization }: RequestContext, refusal: Failure): Failure {
+  exchange.watch(authorization.withheld ?? authorization);
+  return refusal;
 }
 
 /** Where the message has an exchange, that tells how it ended. */

@@ -1,6 +1,7 @@
 /** The resolve stage: finds the backend of a request, and what that backend calls the thing itself. */
 import type { Reader } from '../catalog/list-reader.ts';
 import { ModernReader, readerForSession } from '../catalog/readers.ts';
+import type { ResolvedTarget } from '../catalog/resolved-target.ts';
 import { type MethodRow, methodRow } from '../wire/methods.ts';
 import { unknownMethod } from './admit.ts';
 import { demandToolScopes } from './check-scopes.ts';
@@ -18,20 +19,21 @@ export function resolve(services: StageServices, context: RequestContext): void 
     resolveTask(services, context, readerOf(services, context));
     return;
   }
+  const { nameResolver } = services.shared;
   const [backend] = endpoint.backends;
   if (backend !== undefined && endpoint.backends.length === 1) {
+    const alone = endpoint.overrides && nameResolver.findAlone(endpoint, row, request, readerOf(services, context));
+    if (alone !== undefined) return settled(context, alone);
     if (row.method !== 'ping') context.target = { backend, message: listen?.authorization?.message ?? request };
     return;
   }
-  const { nameResolver } = services.shared;
   if (row.method !== 'ping' && !nameResolver.isOffered(endpoint, row)) throw unknownMethod(request, era);
   if (isForAll(row)) return;
-  const target = nameResolver.find(endpoint, row, request, readerOf(services, context));
-  if (target instanceof Promise)
-    return target.then((found) => {
-      demandToolScopes(context, found);
-      context.target = found;
-    });
+  return settled(context, nameResolver.find(endpoint, row, request, readerOf(services, context)));
+}
+
+function settled(context: RequestContext, target: ResolvedTarget | Promise<ResolvedTarget>): void | Promise<void> {
+  if (target instanceof Promise) return target.then((found) => settled(context, found));
   demandToolScopes(context, target);
   context.target = target;
 }

@@ -129,7 +129,10 @@ export function argumentsOf(request: AuthorizationRequest): unknown {
 }
 
 /** The arguments as the client spelled them. Undefined where there are none. */
-export function argumentsAt({ message, argumentsAt: own }: AuthorizationRequest): JsonAt | undefined {
+export function argumentsAt({
+  message,
+  argumentsAt: own,
+}: Pick<AuthorizationRequest, 'message' | 'argumentsAt'>): JsonAt | undefined {
   if (own !== undefined || message?.kind !== 'request') return own;
   const span = member(message.params, 'arguments');
   return span && { bytes: message.bytes, span };

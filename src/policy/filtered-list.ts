@@ -137,7 +137,7 @@ export function keptElements(bytes: Uint8Array, span: Span, kept: readonly Span[
   );
 }
 
-function joinedElements(span: Span, elements: readonly Raw[]): Edit {
+export function joinedElements(span: Span, elements: readonly Raw[]): Edit {
   return { span, with: concat(['[', ...elements.flatMap((element) => [',', element]).slice(1), ']']) };
 }
 
@@ -181,11 +181,11 @@ export function shownTo(
       extents.get(backend) !== 'none' &&
       authorizer.visibility.shows(to, backend, { kind, name, own: ownUri(endpoint, backend, name) }),
     places: ({ places }) => {
-      const shown = places.filter(({ backend, name, clientName, bytes }) => {
+      const shown = places.filter(({ backend, name, clientName, ruleName = clientName, bytes }) => {
         const extent = extents.get(backend);
         if (extent !== 'some') return extent === 'all';
         const annotations = () => annotationsIn(bytes, { start: 0, end: bytes.byteLength });
-        return authorizer.visibility.shows(to, backend, { kind, name: clientName, own: name }, annotations);
+        return authorizer.visibility.shows(to, backend, { kind, name: ruleName, own: name }, annotations);
       });
       return hasLinks(list) ? shown.flatMap((place) => withShownLinks(place, list, { ...to, authorizer })) : shown;
     },

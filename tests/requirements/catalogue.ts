@@ -28,6 +28,7 @@ import { gatewayLegacy } from './rows/gateway-legacy.ts';
 import { gatewayLog } from './rows/gateway-log.ts';
 import { gatewayModern } from './rows/gateway-modern.ts';
 import { gatewayObserve } from './rows/gateway-observe.ts';
+import { gatewayOverrides } from './rows/gateway-overrides.ts';
 import { gatewayProxy } from './rows/gateway-proxy.ts';
 import { gatewayReload } from './rows/gateway-reload.ts';
 import { gatewayReplicas } from './rows/gateway-replicas.ts';
@@ -87,6 +88,7 @@ export const groups = {
   gatewayStore,
   gatewayJsonRpc,
   gatewayCredentials,
+  gatewayOverrides,
   gatewayProxy,
   gatewayReload,
   gatewayInspect,

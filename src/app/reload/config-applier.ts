@@ -80,7 +80,12 @@ function changedLists(
 }
 
 function isListedAlike(a: Endpoint, b: Endpoint): boolean {
-  return isSame(a.backends, b.backends) && a.names === b.names && a.profile.toolNames === b.profile.toolNames;
+  return (
+    isSame(a.backends, b.backends) &&
+    isSame(a.overrides, b.overrides) &&
+    a.names === b.names &&
+    a.profile.toolNames === b.profile.toolNames
+  );
 }
 
 /**

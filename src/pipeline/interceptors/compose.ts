@@ -6,6 +6,7 @@
  *   reauthorize      authorizes later rounds of the same call                                reauthorize.ts
  *   response filter  keeps back what the client may not see, and what a backend may not ask  response-filter.ts
  *   shown entries    asks decision points outside which entries of a list the client may use ../decide-outside.ts
+ *   overrides        gives the list of a single backend the form that the config wants      override-filter.ts
  *   client names     gives the client its own names back                                     catalog/name-resolver.ts
  *   tasks            the same for tasks and their results, which the response filter sees    task-results.ts
  *   task wait        makes a call as a task where its tool demands that, and waits for it    task-wait.ts
@@ -23,6 +24,7 @@ import type { RequestContext } from '../context.ts';
 import { filtersEntries, withShownEntries } from '../decide-outside.ts';
 import type { StageServices } from '../services.ts';
 import { ConsentRounds, consentPage } from './consent.ts';
+import { withOverrides } from './override-filter.ts';
 import { isLaterRound, reauthorize } from './reauthorize.ts';
 import { filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
 import { taskOutcome } from './task-results.ts';
@@ -142,12 +144,20 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
     }
     const filtered = filterOutcome(this.#calls.shared, this.#context, named);
     // Most calls are no lists: nothing more is entered for them.
-    if (row.list !== undefined && filtersEntries(this.#context)) void this.#settleShown(filtered);
-    else this.#sink?.settle(filtered);
+    if (row.list === undefined) this.#sink?.settle(filtered);
+    else if (filtersEntries(this.#context)) void this.#settleShown(filtered);
+    else this.#settleList(filtered);
   }
 
   async #settleShown(outcome: CallOutcome): Promise<void> {
-    this.#sink?.settle(await withShownEntries(this.#context, outcome, () => this.#context.resolved.backend));
+    const { backend } = this.#context.resolved;
+    this.#settleList(await withShownEntries(this.#context, outcome, (name) => ({ backend, name })));
+  }
+
+  #settleList(outcome: CallOutcome): void {
+    const { endpoint } = this.#context;
+    const { lists } = this.#calls.shared;
+    this.#sink?.settle(endpoint.overrides === undefined ? outcome : withOverrides(this.#context, lists, outcome));
   }
 
   #failed(outcome: CallOutcome & { kind: 'failure' }): void {
