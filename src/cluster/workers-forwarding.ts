@@ -9,16 +9,20 @@ import { type HelloPorts, Hellos } from './lanes/hello.ts';
 import { openLaneDoor } from './lanes/lane-door.ts';
 import { Lanes } from './lanes/lanes.ts';
 import { type Seat, socketOf } from './seat.ts';
+import { SilentMembers } from './silent-members.ts';
 
 /** How long a worker may take to be replaced, and how often to look. */
 const REPLACED_MS = 10_000;
 const LOOK_MS = 50;
+/** How often to look for requests that wait for a worker which does not answer. */
+const SILENT_LOOK_MS = 1_000;
 
 export class WorkersForwarding implements Forwarding {
   readonly member: string;
   readonly #seat: Seat;
   readonly #hellos: Hellos;
   readonly #lanes: Lanes;
+  readonly #looking: NodeJS.Timeout;
 
   constructor(seat: Seat, ports: HelloPorts) {
     this.#seat = seat;
@@ -26,6 +30,8 @@ export class WorkersForwarding implements Forwarding {
     this.member = String(seat.number);
     const dial = (member: string) => connect(socketOf(seat, Number(member)));
     this.#lanes = new Lanes({ own: this.member, hellos: this.#hellos, dial });
+    const silent = new SilentMembers(this.#lanes);
+    this.#looking = setInterval(() => void silent.look(() => false), SILENT_LOOK_MS).unref();
   }
 
   open(enter: Enter, fault: (error: Error) => void): Promise<OpenDoor> {
@@ -44,6 +50,7 @@ export class WorkersForwarding implements Forwarding {
   }
 
   close(): void {
+    clearInterval(this.#looking);
     this.#lanes.close();
   }
 

@@ -1,10 +1,11 @@
 /** Requests that go over a lane to another process arrive there as they were, and so do their responses. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, createServer as createPlainServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { guardedDial, guardedServer } from '../../src/cluster/door.ts';
 import type { Forwarded } from '../../src/cluster/forwarded.ts';
-import { FrameWriter, frames } from '../../src/cluster/lanes/frames.ts';
+import { FrameReader, FrameWriter, frames } from '../../src/cluster/lanes/frames.ts';
 import { Hellos } from '../../src/cluster/lanes/hello.ts';
 import { openLaneDoor } from '../../src/cluster/lanes/lane-door.ts';
 import { Lanes } from '../../src/cluster/lanes/lanes.ts';
@@ -39,13 +40,23 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
 }
 
 /** A process that clients send to, and another one that answers. */
-async function twoProcesses(enter: Enter) {
-  const inner = createPlainServer();
-  const door = await openLaneDoor(inner, { port: 0, host: '127.0.0.1' }, { own: 'b', hellos: hellos(), enter, fault });
+async function twoProcesses(enter: Enter, { mostRequests }: { readonly mostRequests?: number } = {}) {
+  const door = await openDoor(createPlainServer(), enter);
+  opened.push(() => door.close());
   const { port: innerPort } = door;
-  const lanes = new Lanes({ own: 'a', hellos: hellos(), dial: () => connect(innerPort, '127.0.0.1') });
+  const more = mostRequests === undefined ? {} : { mostRequests };
+  const lanes = new Lanes({ own: 'a', hellos: hellos(), dial: () => connect(innerPort, '127.0.0.1'), ...more });
+  return { ...(await withClients(lanes)), door };
+}
+
+function openDoor(server: Server, enter: Enter) {
+  return openLaneDoor(server, { port: 0, host: '127.0.0.1' }, { own: 'b', hellos: hellos(), enter, fault });
+}
+
+/** A process that clients send to. */
+async function withClients(lanes: Lanes) {
   const outcomes: Forwarded[] = [];
-  const outer = createServer({ ServerResponse: HttpAnswer }, async (req, res) => {
+  const outer = createServer({ ServerResponse: HttpAnswer, maxHeaderSize: 8 * MEBIBYTE }, async (req, res) => {
     res.shared = unwatched;
     const body = req.method === 'POST' ? await bodyOf(req) : undefined;
     const outcome = await lanes.carry('b', { res, principal: 'kéy:ada ✓', body, takesOver: false });
@@ -54,11 +65,27 @@ async function twoProcesses(enter: Enter) {
   });
   outer.listen(0, '127.0.0.1');
   await once(outer, 'listening');
-  opened.push(() => door.close());
   opened.push(() => lanes.close());
   opened.push(() => outer.close().closeAllConnections());
   const { port } = outer.address() as AddressInfo;
-  return { port, door, lanes, outcomes };
+  return { port, lanes, outcomes };
+}
+
+/** What answers is no process of ours, though it accepts lanes: it does what `speak` does for each request. */
+async function strangeProcess(speak: (writer: FrameWriter, stream: number) => void) {
+  const server = createPlainServer((socket) => {
+    const writer = new FrameWriter(socket);
+    const reader = new FrameReader((kind, stream) => {
+      if (kind === frames.hello) writer.write(frames.welcome, 0);
+      else if (kind === frames.request) speak(writer, stream);
+    });
+    socket.on('data', (chunk) => reader.read(chunk)).on('error', ignore);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return withClients(new Lanes({ own: 'a', hellos: hellos(), dial: () => connect(port, '127.0.0.1') }));
 }
 
 function fault(error: Error): never {
@@ -189,12 +216,80 @@ describe('a lane', verifies('gateway:workers:forwarded'), () => {
     await expect(ask(port)).rejects.toThrow();
     expect(outcomes.map(({ kind }) => kind)).toEqual(['answered', 'away', 'away']);
   });
+
+  it('gives way to another one when its numbers are used up, and ends when nothing waits on it', async () => {
+    const { port, door } = await twoProcesses(
+      (req, res) => {
+        if (req.headers['x-stays'] === undefined) res.end();
+        else {
+          res.writeHead(200, ['Content-Type', 'text/event-stream']);
+          res.flushHeaders();
+          opened.push(() => res.end());
+        }
+      },
+      { mostRequests: 2 },
+    );
+    const stream = await ask(port, 'GET', undefined, { 'x-stays': 'yes' });
+    for (let n = 0; n < 7; n++) expect((await ask(port)).statusCode).toBe(200);
+    // The first one, for the stream.
+    await expect.poll(() => door.lanes).toBe(1);
+    stream.destroy();
+    await expect.poll(() => door.lanes).toBe(0);
+  });
+
+  it('is not used for headers that the other process would not take, and stays for others', async () => {
+    const { port, door, outcomes } = await twoProcesses((_req, res) => res.end());
+    expect((await ask(port)).statusCode).toBe(200);
+    await expect(ask(port, 'GET', undefined, { 'x-large': 'x'.repeat(5 * MEBIBYTE) })).rejects.toThrow();
+    expect(outcomes[1]).toMatchObject({ kind: 'cut', cause: { message: expect.stringContaining('headers') } });
+    expect((await ask(port)).statusCode).toBe(200);
+    expect(door.lanes).toBe(1);
+  });
+});
+
+describe('a process that does not speak as ours do', verifies('gateway:workers:forwarded'), () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n';
+
+  it.each<[string, (writer: FrameWriter, stream: number) => void]>([
+    ['sends a response without a head', (writer, stream) => writer.write(frames.data, stream, 'nothing')],
+    [
+      'does not want a request that it has begun to answer',
+      (writer, stream) => {
+        writer.write(frames.data, stream, head);
+        writer.write(frames.away, stream);
+      },
+    ],
+    [
+      'sends more than the client reads',
+      (writer, stream) => {
+        writer.write(frames.data, stream, head);
+        for (let n = 0; n < 200; n++) writer.write(frames.data, stream, Buffer.alloc(64 * 1024));
+      },
+    ],
+    ['answers in frames that are too large', (writer) => writer.write(frames.data, 1, Buffer.alloc(5 * MEBIBYTE))],
+  ])('is cut off where it %s', async (_name, speak) => {
+    const { port, outcomes } = await strangeProcess(speak);
+    const asking = request({ port, host: '127.0.0.1' });
+    asking.on('error', ignore).end();
+    await expect.poll(() => outcomes.map(({ kind }) => kind)).toEqual(['cut']);
+    asking.destroy();
+  });
+
+  it('is not heard where it answers what was not asked', async () => {
+    const { port } = await strangeProcess((writer, stream) => {
+      for (const kind of [frames.data, frames.end, frames.reset, frames.away, frames.credit, 99])
+        writer.write(kind, stream + 1, head);
+      writer.write(frames.data, stream, 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone');
+      writer.write(frames.end, stream);
+    });
+    expect((await bodyOf(await ask(port))).toString()).toBe('done');
+  });
 });
 
 describe('the door of lanes', verifies('gateway:replicas:guarded', 'gateway:workers:forwarded'), () => {
   async function knock(speak: (socket: Socket, writer: FrameWriter) => void) {
     let entered = 0;
-    const { door } = await twoProcesses((_req, res) => {
+    const { door, port } = await twoProcesses((_req, res) => {
       entered += 1;
       res.end();
     });
@@ -205,9 +300,12 @@ describe('the door of lanes', verifies('gateway:replicas:guarded', 'gateway:work
       heard += length;
     });
     socket.on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.on('close', resolve));
     speak(socket, new FrameWriter(socket));
-    await once(socket, 'close');
-    return { entered, heard };
+    await closed;
+    // Others are served as before.
+    expect((await ask(port)).statusCode).toBe(200);
+    return { entered: entered - 1, heard };
   }
 
   const head = JSON.stringify({ method: 'GET', url: '/', headers: [], size: 0, principal: 'a', address: '' });
@@ -232,4 +330,63 @@ describe('the door of lanes', verifies('gateway:replicas:guarded', 'gateway:work
     });
     expect(entered).toBe(0);
   });
+
+  const headOf = (more: object) => JSON.stringify({ ...JSON.parse(head), ...more });
+
+  it.each<[string, (writer: FrameWriter) => void]>([
+    ['a frame that is too large', (writer) => writer.write(frames.body, 1, Buffer.alloc(5 * MEBIBYTE))],
+    [
+      'a body that is longer than it was said to be',
+      (writer) => {
+        writer.write(frames.request, 1, headOf({ method: 'POST', size: 4 }));
+        writer.write(frames.body, 1, 'four');
+        writer.write(frames.body, 1, 'and more');
+      },
+    ],
+    [
+      'two requests with one number',
+      (writer) => {
+        writer.write(frames.request, 1, headOf({ size: 4 }));
+        writer.write(frames.request, 1, headOf({ size: 4 }));
+      },
+    ],
+    [
+      'a number of bytes that is none',
+      (writer) => {
+        writer.write(frames.request, 1, headOf({ size: 4 }));
+        writer.write(frames.credit, 1, 'x');
+      },
+    ],
+    ['headers that are none', (writer) => writer.write(frames.request, 1, headOf({ headers: ['a', 1] }))],
+    ['a size that is none', (writer) => writer.write(frames.request, 1, headOf({ size: -1 }))],
+    ['a principal that is none', (writer) => writer.write(frames.request, 1, headOf({ principal: {} }))],
+  ])('closes a lane on which %s comes, and goes on with others', async (_name, speak) => {
+    const { entered } = await knock((_socket, writer) => {
+      writer.write(frames.hello, 0, hellos().write('a', 'b'));
+      speak(writer);
+    });
+    expect(entered).toBeLessThanOrEqual(1);
+  });
+
+  it('takes no large frame from one that has not said who it is', async () => {
+    expect(await knock((_socket, writer) => writer.write(frames.hello, 0, 'x'.repeat(8_192)))).toEqual(nothing);
+  });
+
+  it.each<[string, () => Server, (port: number) => Socket]>([
+    ['plain', () => createPlainServer(), (port) => connect(port, '127.0.0.1')],
+    ['encrypted', () => guardedServer('one', []), (port) => guardedDial('one')(`127.0.0.1:${port}`)],
+  ])(
+    'that takes %s connections is open to ours while others hold it full of silent ones',
+    async (_name, serve, dial) => {
+      const door = await openDoor(serve(), (_req, res) => res.end());
+      opened.push(() => door.close());
+      const silent = Array.from({ length: 1_400 }, () => connect(door.port, '127.0.0.1').on('error', ignore));
+      opened.push(() => silent.map((socket) => socket.destroy()));
+      await Promise.all(silent.map((socket) => once(socket, 'connect')));
+      const { port } = await withClients(new Lanes({ own: 'a', hellos: hellos(), dial: () => dial(door.port) }));
+      expect((await ask(port)).statusCode).toBe(200);
+      const gone = silent.filter(({ destroyed, readableEnded }) => destroyed || readableEnded);
+      expect(gone.length).toBeGreaterThan(0);
+    },
+  );
 });

@@ -21,6 +21,7 @@ import { Counters } from '../../observe/counters.ts';
 import { createLog, type Log } from '../../observe/log.ts';
 import { startMetrics } from '../../observe/metrics/listener.ts';
 import { socketTaken } from '../cannot-listen.ts';
+import { DealtConnections } from './dealt-connections.ts';
 import type { PrimaryService, Seated, WorkerQuestions } from './questions.ts';
 import { SharedAudit } from './shared-audit.ts';
 import { SharedConfig } from './shared-config.ts';
@@ -107,6 +108,7 @@ class Primary {
   readonly #seats = new Map<number, Seated & { signal(signal: NodeJS.Signals): void }>();
   readonly #count: number;
   readonly #log: Log;
+  readonly #dealt = new DealtConnections();
   readonly #directory = mkdtempSync(join(tmpdir(), 'bascule-workers-'));
   readonly #secret = randomBytes(SECRET_BYTES).toString('base64url');
   #services: readonly PrimaryService[] = [];
@@ -137,6 +139,7 @@ class Primary {
     const seat: Seat = { number, of: this.#count, directory: this.#directory, secret: this.#secret };
     const startedAt = Date.now();
     const worker = cluster.fork(seatVariables(seat));
+    this.#dealt.watch(worker);
     const seated = {
       ...{ number, pid: worker.process.pid },
       peer: new IpcPeer<WorkerQuestions>({

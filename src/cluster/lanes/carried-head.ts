@@ -30,8 +30,12 @@ export function writeHead(head: CarriedHead): string {
   return JSON.stringify({ ...head, principal: Buffer.from(head.principal).toString('latin1') });
 }
 
+/** Throws where it is none. */
 export function readHead(bytes: Buffer): CarriedHead {
   const head = JSON.parse(bytes.toString('latin1')) as CarriedHead;
+  const { method, url, headers, size, principal, address } = head;
+  const isHead = [method, url, principal, address, ...headers].every((text) => typeof text === 'string');
+  if (!isHead || !Number.isSafeInteger(size) || size < 0) throw new Error('this is no head of a request');
   return { ...head, principal: Buffer.from(head.principal, 'latin1').toString() };
 }
 

@@ -64,6 +64,12 @@ export class CarriedRequest implements GoneWatcher {
     this.settle({ kind: 'answered' });
   }
 
+  /** The other process has not looked at it, and says so. */
+  refused(): void {
+    const cause = new Error('the process is being stopped');
+    this.settle({ kind: this.#hasHead ? 'cut' : 'away', cause });
+  }
+
   settle(outcome: Forwarded): void {
     this.#isOver = true;
     this.#resolve(outcome);
@@ -91,6 +97,7 @@ export class CarriedRequest implements GoneWatcher {
 
   #pass(bytes: Buffer): void {
     this.#passed += bytes.length;
+    if (this.#passed > WINDOW_BYTES) throw new Error('the process sends more than it may');
     const isRead = this.#res.write(bytes);
     if (this.#waits) return;
     if (isRead) this.#credit();

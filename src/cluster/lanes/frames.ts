@@ -31,18 +31,21 @@ const HEAD_BYTES = 9;
 /** The most that is written as one frame: what comes after it does not wait for long. */
 export const FRAME_BYTES = 64 * 1024;
 /** The most that is accepted as one: the head of a request has as many bytes as its headers. */
-const MOST_BYTES = 4 * 1024 * 1024;
+export const MOST_BYTES = 4 * 1024 * 1024;
 /** Up to this size, copying bytes is cheaper than writing them apart. */
 const COPIED_BYTES = 16 * 1024;
 
 export type TakeFrame = (kind: number, stream: number, payload: Buffer) => void;
 
 export class FrameReader {
+  /** The most bytes of a frame from now on. */
+  most: number;
   readonly #take: TakeFrame;
   #kept: Buffer | undefined = undefined;
 
-  constructor(take: TakeFrame) {
+  constructor(take: TakeFrame, most = MOST_BYTES) {
     this.#take = take;
+    this.most = most;
   }
 
   /** False: these are no frames. */
@@ -51,7 +54,7 @@ export class FrameReader {
     let at = 0;
     while (bytes.length - at >= HEAD_BYTES) {
       const size = bytes.readUInt32BE(at);
-      if (size > MOST_BYTES) return false;
+      if (size > this.most) return false;
       const end = at + HEAD_BYTES + size;
       if (end > bytes.length) break;
       this.#take(bytes[at + 4] as number, bytes.readUInt32BE(at + 5), bytes.subarray(at + HEAD_BYTES, end));

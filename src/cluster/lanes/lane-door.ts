@@ -5,10 +5,13 @@ import { Server as TlsServer } from 'node:tls';
 import type { Enter, OpenDoor } from '../../downstream/forwarding.ts';
 import { CarriedConnection, carriedExchange } from './carried-answer.ts';
 import { type CarriedHead, readHead } from './carried-head.ts';
-import { FrameReader, FrameWriter, frames } from './frames.ts';
+import { FrameReader, FrameWriter, frames, MOST_BYTES } from './frames.ts';
 import type { Hellos } from './hello.ts';
+import { MOST_STRANGERS, Strangers } from './strangers.ts';
 
 const HELLO_MS = 5_000;
+/** A hello has some 300. */
+const HELLO_BYTES = 4_096;
 /** How long the others may take to close their lanes. */
 const BYE_MS = 1_000;
 
@@ -27,7 +30,7 @@ export interface DoorPorts {
 /** `server`: of plain or encrypted connections. Rejects where the address is not to be had. */
 export async function openLaneDoor(server: Server, at: ListenOptions, ports: DoorPorts): Promise<LaneDoor> {
   const door = new LaneDoor(server, ports);
-  server.maxConnections = MOST_LANES;
+  server.maxConnections = MOST_LANES + MOST_STRANGERS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     // `exclusive`: not shared with the other workers.
@@ -43,15 +46,18 @@ export async function openLaneDoor(server: Server, at: ListenOptions, ports: Doo
 class LaneDoor implements OpenDoor {
   readonly #server: Server;
   readonly #lanes = new Set<OpenLane>();
+  readonly #strangers = new Strangers();
   #onEmpty: (() => void) | undefined;
 
   constructor(server: Server, ports: DoorPorts) {
     this.#server = server;
+    server.on('connection', (socket: Socket) => this.#strangers.add(socket));
     server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-      const lane = new OpenLane(socket, ports);
+      const lane = new OpenLane(socket, ports, () => this.#strangers.delete(socket));
       this.#lanes.add(lane);
       socket.on('close', () => {
         this.#lanes.delete(lane);
+        this.#strangers.delete(socket);
         if (this.#lanes.size === 0) this.#onEmpty?.();
       });
     });
@@ -91,16 +97,19 @@ class OpenLane {
   readonly #ports: DoorPorts;
   readonly #writer: FrameWriter;
   readonly #open = new Map<number, OpenRequest>();
+  readonly #reader = new FrameReader((kind, stream, payload) => this.#take(kind, stream, payload), HELLO_BYTES);
+  readonly #onKnown: () => void;
   #from: string | undefined = undefined;
   #isLeaving = false;
 
-  constructor(socket: Socket, ports: DoorPorts) {
+  /** `onKnown`: the other process has said who it is. */
+  constructor(socket: Socket, ports: DoorPorts, onKnown: () => void) {
     this.#socket = socket;
     this.#ports = ports;
+    this.#onKnown = onKnown;
     this.#writer = new FrameWriter(socket);
     const late = setTimeout(() => this.#from === undefined && socket.destroy(), HELLO_MS);
-    const reader = new FrameReader((kind, stream, payload) => this.#take(kind, stream, payload));
-    socket.on('data', (chunk: Buffer) => this.#read(reader, chunk) || socket.destroy());
+    socket.on('data', (chunk: Buffer) => this.#read(chunk) || socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(late);
@@ -119,9 +128,9 @@ class OpenLane {
     this.#socket.destroy();
   }
 
-  #read(reader: FrameReader, chunk: Buffer): boolean {
+  #read(chunk: Buffer): boolean {
     try {
-      return reader.read(chunk);
+      return this.#reader.read(chunk);
     } catch {
       // No process of ours writes what cannot be read.
       return false;
@@ -134,7 +143,7 @@ class OpenLane {
       this.#from =
         kind === frames.hello ? this.#ports.hellos.open(payload.toString('latin1'), this.#ports.own) : undefined;
       if (this.#from === undefined) this.#socket.destroy();
-      else this.#writer.write(frames.welcome, 0);
+      else this.#welcome();
     } else if (kind === frames.request) this.#begin(stream, readHead(payload), this.#from);
     else {
       const open = this.#open.get(stream);
@@ -145,7 +154,15 @@ class OpenLane {
     }
   }
 
+  #welcome(): void {
+    this.#onKnown();
+    this.#reader.most = MOST_BYTES;
+    this.#writer.write(frames.welcome, 0);
+  }
+
+  /** Throws where no process of ours would send it. */
   #begin(stream: number, head: CarriedHead, from: string): void {
+    if (this.#open.has(stream)) throw new Error('this number is in use');
     if (this.#isLeaving) {
       this.#writer.write(frames.away, stream);
       return;
@@ -162,8 +179,10 @@ class OpenLane {
 
 const nothing = Buffer.alloc(0);
 
+/** Throws where it is more than the head has said. */
 function receive(open: OpenRequest, bytes: Buffer): void {
   const { req } = open;
+  if (bytes.length > open.left) throw new Error('this is more than the body');
   open.left -= bytes.length;
   if (bytes.length > 0) req.push(bytes);
   if (open.left > 0) return;

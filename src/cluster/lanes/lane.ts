@@ -8,7 +8,7 @@ import type { PresentedCredentials } from '../../identity/principal.ts';
 import type { Forwarded } from '../forwarded.ts';
 import { type CarriedHead, headersToCarry, writeHead } from './carried-head.ts';
 import { CarriedRequest, type RequestLane } from './carried-request.ts';
-import { FRAME_BYTES, FrameReader, FrameWriter, frames } from './frames.ts';
+import { FRAME_BYTES, FrameReader, FrameWriter, frames, MOST_BYTES } from './frames.ts';
 
 const OPENED_MS = 2_000;
 /** Their numbers have 32 bits. */
@@ -24,24 +24,31 @@ export interface Carriage {
   readonly takesOver: boolean;
 }
 
+export interface LaneOptions {
+  /** It takes no more requests. */
+  readonly onFull: () => void;
+  readonly onClosed: () => void;
+  /** It takes so many requests. */
+  readonly most?: number | undefined;
+}
+
 export class Lane implements RequestLane {
   /** Resolves when the other process has answered. With an error: it cannot be reached. */
   readonly opened: Promise<Error | undefined>;
   readonly #socket: Socket;
   readonly #writer: FrameWriter;
   readonly #requests = new Map<number, CarriedRequest>();
-  readonly #onClosed: () => void;
+  readonly #options: LaneOptions;
   #settleOpening!: (cause: Error | undefined) => void;
   #isOpen = false;
   #isBye = false;
   #last = 0;
   #cause: Error | undefined = undefined;
 
-  /** `onClosed`: no more requests can be sent on it. */
-  constructor(socket: Socket, hello: string, onClosed: () => void) {
+  constructor(socket: Socket, hello: string, options: LaneOptions) {
     this.#socket = socket;
+    this.#options = options;
     this.#writer = new FrameWriter(socket);
-    this.#onClosed = onClosed;
     const late = setTimeout(() => this.cut(new Error('the process does not answer')), OPENED_MS);
     this.opened = new Promise((resolve) => {
       this.#settleOpening = (cause) => {
@@ -60,7 +67,7 @@ export class Lane implements RequestLane {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen && !this.#isBye && this.#last < MOST_REQUESTS;
+    return this.#isOpen && !this.#isBye;
   }
 
   /** Requests that have not been answered. */
@@ -79,9 +86,14 @@ export class Lane implements RequestLane {
       ...{ principal, address: req.socket.remoteAddress ?? '', takesOver },
       forBackend: (req as PresentedCredentials).forBackend,
     };
+    const written = writeHead(head);
+    // The other process would close the lane, and with it end the requests of others.
+    if (written.length > MOST_BYTES)
+      return Promise.resolve({ kind: 'cut', cause: new Error('its headers are too large to be handed over') });
     this.#last += 1;
     const stream = this.#last;
-    this.#writer.write(frames.request, stream, writeHead(head));
+    if (stream === (this.#options.most ?? MOST_REQUESTS)) this.#takeNoMore();
+    this.#writer.write(frames.request, stream, written);
     for (let at = 0; at < head.size; at += FRAME_BYTES)
       this.#writer.write(frames.body, stream, body?.subarray(at, at + FRAME_BYTES));
     const request = new CarriedRequest(res, this, stream);
@@ -122,8 +134,7 @@ export class Lane implements RequestLane {
       return;
     }
     if (kind === frames.bye) {
-      this.#isBye = true;
-      this.#onClosed();
+      this.#takeNoMore();
       this.#endIfIdle();
       return;
     }
@@ -131,9 +142,14 @@ export class Lane implements RequestLane {
     if (request === undefined) return;
     if (kind === frames.data) request.take(payload);
     else if (kind === frames.end) request.end();
-    else if (kind === frames.away) request.settle({ kind: 'away', cause: new Error('the process is being stopped') });
+    else if (kind === frames.away) request.refused();
     else if (kind === frames.reset) request.settle({ kind: 'cut', cause: new Error('the response was cut off') });
     if (kind !== frames.data) this.#over(stream);
+  }
+
+  #takeNoMore(): void {
+    this.#isBye = true;
+    this.#options.onFull();
   }
 
   #over(stream: number): void {
@@ -154,7 +170,8 @@ export class Lane implements RequestLane {
       : (this.#cause ?? new Error('the process has closed the connection'));
     this.#isOpen = false;
     this.#settleOpening(cause);
-    this.#onClosed();
+    this.#options.onFull();
+    this.#options.onClosed();
     for (const request of this.#requests.values()) request.settle({ kind: 'cut', cause });
     this.#requests.clear();
   }

@@ -13,13 +13,16 @@ export interface LanePorts {
   readonly hellos: Hellos;
   /** A connection that is being opened. Undefined where it is not known how the process is reached. */
   dial(member: string): Socket | undefined;
+  /** How many requests a lane takes, before another one takes its place. */
+  readonly mostRequests?: number;
 }
 
 export class Lanes {
   readonly #ports: LanePorts;
+  /** Those that take requests. */
   readonly #kept = new Map<string, Lane>();
-  /** Those for one request. */
-  readonly #single = new Map<Lane, string>();
+  /** All that are open, and where each leads. */
+  readonly #open = new Map<Lane, string>();
 
   constructor(ports: LanePorts) {
     this.#ports = ports;
@@ -28,13 +31,12 @@ export class Lanes {
   carry(to: string, carriage: Carriage): Promise<Forwarded> {
     const kept = this.#kept.get(to);
     if (kept?.isOpen && !isLarge(carriage)) return kept.carry(carriage);
-    return this.#open(to, carriage);
+    return this.#carryLater(to, carriage);
   }
 
   /** Processes that have not answered everything. */
   get awaited(): readonly string[] {
-    const kept = [...this.#kept].filter(([, { waiting }]) => waiting > 0).map(([member]) => member);
-    return [...new Set([...kept, ...this.#single.values()])];
+    return [...new Set([...this.#open].filter(([{ waiting }]) => waiting > 0).map(([, member]) => member))];
   }
 
   /** Whether the process answers, on a connection of its own: one that is kept may lead nowhere. */
@@ -49,24 +51,21 @@ export class Lanes {
   /** What waits for the process ends. */
   cut(member: string): void {
     const cause = new Error('the process is gone');
-    this.#kept.get(member)?.cut(cause);
-    for (const [lane, to] of this.#single) if (to === member) lane.cut(cause);
+    for (const [lane, to] of this.#open) if (to === member) lane.cut(cause);
   }
 
   close(): void {
-    for (const lane of [...this.#kept.values(), ...this.#single.keys()]) lane.cut(new Error('this process ends'));
+    for (const lane of this.#open.keys()) lane.cut(new Error('this process ends'));
   }
 
-  async #open(to: string, carriage: Carriage): Promise<Forwarded> {
+  async #carryLater(to: string, carriage: Carriage): Promise<Forwarded> {
     const isSingle = isLarge(carriage);
     const lane = isSingle ? this.#dial(to) : this.#keptOrNew(to);
     if (lane === undefined) return { kind: 'away', cause: new Error('its address is not known') };
     if (!isSingle) return carryWhenOpen(lane, carriage);
-    this.#single.set(lane, to);
     try {
       return await carryWhenOpen(lane, carriage);
     } finally {
-      this.#single.delete(lane);
       lane.cut(new Error('it was for one request'));
     }
   }
@@ -79,10 +78,14 @@ export class Lanes {
     return lane;
   }
 
-  #dial(to: string, onClosed: () => void = () => undefined): Lane | undefined {
-    const { own, hellos, dial } = this.#ports;
+  #dial(to: string, onFull: () => void = () => undefined): Lane | undefined {
+    const { own, hellos, dial, mostRequests: most } = this.#ports;
     const socket = dial(to);
-    return socket && new Lane(socket, hellos.write(own, to), onClosed);
+    if (socket === undefined) return undefined;
+    const onClosed = () => this.#open.delete(lane);
+    const lane = new Lane(socket, hellos.write(own, to), { onFull, onClosed, most });
+    this.#open.set(lane, to);
+    return lane;
   }
 }
 

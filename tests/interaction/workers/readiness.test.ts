@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import { echo, Held } from '../harness/behind.ts';
-import { type Json, send, until } from '../harness/client.ts';
+import { send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend, modernBackend } from '../harness/http-backend.ts';
 import { run } from '../harness/program.ts';
 import { call } from '../policy/setup.ts';
-import { allReady, linesWith, started, untilAll, WORKERS, workersOf } from './started.ts';
+import { allReady, linesWith, readiness, started, untilAll, WORKERS, workersOf } from './started.ts';
 
 describe('/readyz of a gateway with workers', verifies('gateway:workers:readiness'), () => {
   it('names each worker, and the one that is being replaced at all others', async () => {
@@ -23,10 +23,7 @@ describe('/readyz of a gateway with workers', verifies('gateway:workers:readines
     process.kill(victim, 'SIGSTOP');
     let silent: unknown;
     while (silent === undefined) {
-      // A connection that the stopped worker gets is not answered.
-      const signal = AbortSignal.timeout(500);
-      const answer = await fetch(`${served.origin}/readyz`, { signal }).catch(() => undefined);
-      const { status, workers } = ((await answer?.json()) ?? {}) as Json;
+      const { status, workers = {} } = (await readiness(served)).body;
       if (status === 'degraded') silent = Object.values(workers).filter((state) => state !== 'ready');
     }
     expect(silent).toEqual(['silent']);

@@ -2,8 +2,10 @@
  * `bascule serve --workers 3`: every request comes on a connection of its own, which the next worker takes. What one
  * of them has is reached from all.
  */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { type IncomingMessage, request } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../requirements/verifies.ts';
 import {
   expectAnsweredAnywhere,
@@ -12,10 +14,10 @@ import {
   expectRetriedAnywhere,
 } from '../harness/anywhere.ts';
 import { call, echo, Held, result, text } from '../harness/behind.ts';
-import { send, until } from '../harness/client.ts';
+import { type Call, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { legacyBackend } from '../harness/http-backend.ts';
-import { configFile, run } from '../harness/program.ts';
+import { configFile, run, type Served } from '../harness/program.ts';
 import { AskingBackend } from '../harness/server-requests.ts';
 import { legacyProcess } from '../harness/stdio-backend.ts';
 import { started, startedAll, WORKERS, workersOf } from './started.ts';
@@ -102,6 +104,58 @@ describe('a worker that is killed', verifies('gateway:workers:replaced'), () => 
     for (const client of clients)
       for (let n = 0; n < 2 * WORKERS; n++)
         expect((await client.post(call(n, { n }))).json()).toEqual(result(n, text(JSON.stringify({ n }))));
+  });
+});
+
+describe('a worker that hangs', verifies('gateway:workers:replaced'), () => {
+  /** Stopped, with a session at it. */
+  async function hanging() {
+    const backend = await legacyBackend(echo);
+    const served = await started({ backends: { b: { url: backend.url } } });
+    const [victim = 0] = workersOf(served);
+    const clients = await Promise.all(Array.from({ length: WORKERS }, () => connectLegacy(served.url())));
+    process.kill(victim, 'SIGSTOP');
+    onTestFinished(() => {
+      // It was killed meanwhile, in most tests.
+      if (workersOf(served).includes(victim)) process.kill(victim, 'SIGCONT');
+    });
+    return { served, victim, clients };
+  }
+
+  /** On a connection of its own. Waits for as long as it takes. */
+  const post = async ({ url }: Served, { headers = {}, body }: Call) => {
+    const accept = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const asking = request(url(), { method: 'POST', agent: false, headers: { ...accept, ...headers } });
+    asking.end(JSON.stringify(body));
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    return { status: answer.statusCode, body: (await answer.setEncoding('utf8').toArray()).join('') };
+  };
+  const anyCall = (served: Served) =>
+    post(served, modern({ method: 'tools/call', params: { name: 'work', arguments: {} } }));
+
+  it('and is killed leaves the connections that it did not take to the others', async () => {
+    const { served, victim } = await hanging();
+    let answered = 0;
+    const answers = Array.from({ length: 2 * WORKERS }, async () => {
+      const { status } = await anyCall(served);
+      answered += 1;
+      return status;
+    });
+    // It is dealt one, and none after that.
+    await until(() => answered === answers.length - 1, 'the others are answered');
+    process.kill(victim, 'SIGKILL');
+    expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+  });
+
+  it('is not waited for without end: calls of its sessions fail by name', { timeout: 60_000 }, async () => {
+    const { served, victim, clients } = await hanging();
+    const dealt = Promise.all(Array.from({ length: WORKERS }, () => anyCall(served)));
+    const answers = await Promise.all(clients.map(({ headers }) => post(served, { headers, body: call(1, {}) })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 503]);
+    const refused = answers.find(({ status }) => status === 503);
+    expect(JSON.parse(refused?.body ?? '')).toMatchObject({ error: { data: { reason: 'owner_unavailable' } } });
+    process.kill(victim, 'SIGKILL');
+    expect((await dealt).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });
 

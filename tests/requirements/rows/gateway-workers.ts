@@ -16,7 +16,8 @@ export const gatewayWorkers = {
   }),
   'gateway:workers:replaced': held({
     spec: 'gateway',
-    behaviour: 'A worker that dies is replaced, and its sessions with HTTP backends go on.',
+    behaviour:
+      'A worker that dies is replaced, its sessions with HTTP backends go on, and connections that it had not taken go to others. One that hangs is not waited for without end.',
   }),
   'gateway:workers:forwarded': held({
     spec: 'gateway',
