@@ -380,7 +380,7 @@ describe('the door of lanes', verifies('gateway:replicas:guarded', 'gateway:work
     async (_name, serve, dial) => {
       const door = await openDoor(serve(), (_req, res) => res.end());
       opened.push(() => door.close());
-      const silent = Array.from({ length: 1_400 }, () => connect(door.port, '127.0.0.1').on('error', ignore));
+      const silent = Array.from({ length: 300 }, () => connect(door.port, '127.0.0.1').on('error', ignore));
       opened.push(() => silent.map((socket) => socket.destroy()));
       await Promise.all(silent.map((socket) => once(socket, 'connect')));
       const { port } = await withClients(new Lanes({ own: 'a', hellos: hellos(), dial: () => dial(door.port) }));

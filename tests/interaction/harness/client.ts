@@ -182,8 +182,8 @@ export async function within<T>(promise: Promise<T>, complaint: () => string): P
 }
 
 /** Waits until something is so, looking again whenever the event loop turns. */
-export async function until(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
+export async function until(isSo: () => boolean, what: string, withinMs = DEADLINE_MS): Promise<void> {
+  const deadline = Date.now() + withinMs;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error(`it never came that ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -8,6 +8,8 @@ import { DEADLINE_MS, type Json, until, within } from './client.ts';
 
 /** Enough for a stack trace. */
 const LAST_WORDS = 4000;
+/** With workers, four processes start on a machine that may be busy. */
+const STARTED_MS = 20_000;
 
 export interface ProgramOptions {
   /** Files of the working directory, by name. It has no others. */
@@ -100,8 +102,8 @@ export class Program {
   }
 
   /** Waits for it to be said on stdout. */
-  async says(text: RegExp): Promise<RegExpExecArray> {
-    await until(() => text.test(this.#stdout) || !this.running, `${text} is said in: ${this.obituary}`);
+  async says(text: RegExp, withinMs?: number): Promise<RegExpExecArray> {
+    await until(() => text.test(this.#stdout) || !this.running, `${text} is said in: ${this.obituary}`, withinMs);
     const found = text.exec(this.#stdout);
     if (found === null) throw new Error(`it ended without ${text}: ${this.obituary}`);
     return found;
@@ -165,6 +167,7 @@ export async function serve(
   const program = start(['serve', ...args, '--port', '0', ...last], options);
   const [, shown = '', listening] = await program.says(
     /^Bascule \S+ {2}(https?:\/\/[^/\s]+)\/\S*(?: {2}\(listening on (\S+)\))?\n/m,
+    STARTED_MS,
   );
   const origin = listening ?? shown;
   return {
