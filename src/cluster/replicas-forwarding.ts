@@ -151,7 +151,7 @@ export class ReplicasForwarding implements Forwarding {
     if (!owners.isDoubtful(id)) return false;
     let owner: string | undefined;
     try {
-      owner = await owners.read(id);
+      owner = (await owners.read(id)) ?? (await this.#recorded(places, id));
     } catch {
       // While the store is away, sessions go on where they are.
       return false;
@@ -165,6 +165,15 @@ export class ReplicasForwarding implements Forwarding {
     places.release(id);
     owners.foundAt(id, owner);
     return true;
+  }
+
+  /** The record of a session that was taken over is lost with the store's data: others would take it over again. */
+  async #recorded(places: SessionPlaces, id: string): Promise<string | undefined> {
+    const { owners } = this.#ports;
+    const from = owners.previousOf(id);
+    const until = places.untilOf(id);
+    if (from === undefined || until === undefined) return undefined;
+    return (await owners.claim(id, undefined, from, until)) ? this.member : owners.read(id);
   }
 
   async #giveAway(passing: Passing, id: string): Promise<void> {

@@ -48,8 +48,15 @@ export class ContinuedSessions {
     return this.#busy.get(id) ?? this.#alone(id, this.#continue(id, sealed, sender));
   }
 
-  /** What was fixed when the session was opened. Undefined where the id is not ours, or too old. */
-  opened(id: string, { path, profile }: Endpoint, principal: Principal): SealedSession | undefined {
+  /** What was fixed when the session was opened. Undefined where the id is not ours, too old, or of a time to come. */
+  opened(id: string, endpoint: Endpoint, principal: Principal): SealedSession | undefined {
+    const sealed = this.openedAnywhere(id, endpoint, principal);
+    const isEarly = sealed !== undefined && sealed.issuedAt - this.#pipeline.shared.timeOfDay() > CLOCKS_APART_MS;
+    return isEarly ? undefined : sealed;
+  }
+
+  /** The same where the process that opened it, whose clock may be another one, decides about it. */
+  openedAnywhere(id: string, { path, profile }: Endpoint, principal: Principal): SealedSession | undefined {
     const { sessionSeal, timeOfDay, limits, sessions } = this.#pipeline.shared;
     if (sessions.has(id)) return undefined;
     const sealed = sessionSeal().open(id, { endpoint: path, principal: principal.key });
@@ -57,8 +64,7 @@ export class ContinuedSessions {
     const now = timeOfDay();
     const age = now - sealed.issuedAt;
     // The limit may have been lowered since.
-    const isOver = now > sealed.until || age > limits.sessionMaxMs;
-    return isOver || age < -CLOCKS_APART_MS ? undefined : sealed;
+    return now > sealed.until || age > limits.sessionMaxMs ? undefined : sealed;
   }
 
   /** Resolves when the session is neither being continued nor being ended. */

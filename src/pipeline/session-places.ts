@@ -24,7 +24,7 @@ export class OwnSessions implements SessionPlaces {
     const id = header('mcp-session-id') ?? '';
     const member = memberNamedBy(id);
     return member === undefined
-      ? this.#pipeline.continued.opened(id, endpoint, sender.principal)
+      ? this.#pipeline.continued.openedAnywhere(id, endpoint, sender.principal)
       : { member, until: undefined };
   }
 

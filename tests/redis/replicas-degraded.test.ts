@@ -2,8 +2,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { call, echo, result, text } from '../interaction/harness/behind.ts';
 import { send } from '../interaction/harness/client.ts';
-import { connectLegacy, type LegacyClient, modern } from '../interaction/harness/eras.ts';
+import { connectLegacy, LegacyClient, modern } from '../interaction/harness/eras.ts';
 import { legacyBackend, modernBackend } from '../interaction/harness/http-backend.ts';
+import { freePort } from '../interaction/harness/ports.ts';
 import { verifies } from '../requirements/verifies.ts';
 import { startProxy } from './proxy.ts';
 import { KEY, LEASE_MS, REPLICAS, startReplicas } from './replicas.ts';
@@ -20,15 +21,22 @@ async function expectServed(client: LegacyClient, times = 2 * REPLICAS): Promise
   }
 }
 
-async function started() {
+/** The same session, whose requests arrive at another replica. */
+const at = (client: LegacyClient, origin = ''): LegacyClient =>
+  new LegacyClient(`${origin}/mcp`, client.session, client.revision, client.initialized);
+
+const started = async () => (await withBackend())[0];
+
+async function withBackend() {
   const [legacy, current] = [await legacyBackend(echo), await modernBackend(echo)];
-  return {
+  const config = {
     backends: { legacy: { url: legacy.url }, modern: { url: current.url } },
     endpoints: [
       { path: '/mcp', backends: ['legacy'] },
       { path: '/modern', backends: ['modern'] },
     ],
   };
+  return [config, legacy] as const;
 }
 
 const modernCall = () => modern({ method: 'tools/call', params: { name: 'echo', arguments: { a: 1 } } });
@@ -49,15 +57,63 @@ describe('replicas', verifies('gateway:replicas:degraded'), () => {
   });
 
   it('go on after Redis was restarted without its data', async () => {
-    const { url, redis, all } = await startReplicas(await started());
+    const [config, backend] = await withBackend();
+    const { url, redis, all, add } = await startReplicas(config);
     const clients = await Promise.all(Array.from({ length: REPLICAS }, () => connectLegacy(url)));
     // One session at least is taken over: its record is lost with the data.
     all[0]?.program.kill('SIGKILL');
     await all[0]?.program.exited;
     for (const client of clients) await expectServed(client, 2);
+    const records = async () => (await redis.cli('keys', '*owner*record*')).split('\n').filter(Boolean).length;
+    const taken = await records();
     await redis.kill();
     await redis.start({ empty: true });
     for (const client of clients) await expectServed(client);
+    // Those that were taken over stay where they are, for a replica that never heard of them as well.
+    await eventually('they are recorded again', async () => (await records()) >= taken);
+    const { origin } = await add();
+    await expectServed(await connectLegacy(`${origin}/mcp`), 1);
+    const opened = backend.of('initialize').length;
+    for (const client of clients) await expectServed(at(client, origin), 1);
+    expect(backend.of('initialize')).toHaveLength(opened);
+  });
+
+  it('that are cut off from each other, but not from Redis, refuse by name what arrives elsewhere', async () => {
+    const door = await freePort();
+    const proxy = await startProxy(door);
+    const advertise = `127.0.0.1:${new URL(proxy.url).port}`;
+    const each = (number: number) => (number === 0 ? { replicas: { listen: `127.0.0.1:${door}`, advertise } } : {});
+    const { all } = await startReplicas(await started(), { count: 2, each });
+    const [owner, other] = all;
+    const client = await connectLegacy(`${owner?.origin}/mcp`);
+    const elsewhere = at(client, other?.origin);
+    await expectServed(elsewhere, 1);
+    proxy.leadTo(await freePort(), { cuts: true });
+    const refused = await elsewhere.post(call(1));
+    expect(refused.status, refused.body).toBe(503);
+    expect(refused.json().error.data.reason).toBe('owner_unavailable');
+    await expectServed(client);
+    proxy.leadTo(door, { cuts: false });
+    await expectServed(elsewhere);
+  });
+
+  it.each([
+    { ahead: 50_000, outcome: 'serve all sessions', statuses: [200, 200] },
+    { ahead: -50_000, outcome: 'serve all sessions', statuses: [200, 200] },
+    { ahead: 300_000, outcome: 'refuse by name what arrives at the one that is behind', statuses: [200, 503] },
+  ])('whose clocks are $ahead ms apart $outcome', async ({ ahead, statuses }) => {
+    const clock = `data:text/javascript,const real = Date.now; Date.now = () => real() + ${ahead};`;
+    const program = (number: number) => (number === 0 ? { flags: ['--import', clock] } : {});
+    const { all } = await startReplicas(await started(), { count: 2, program });
+    const [shifted, right] = all;
+    const crossed = [
+      at(await connectLegacy(`${right?.origin}/mcp`), shifted?.origin),
+      at(await connectLegacy(`${shifted?.origin}/mcp`), right?.origin),
+    ];
+    const answers = await Promise.all(crossed.map((client) => client.post(call(1, {}))));
+    expect(answers.map(({ status }) => status)).toEqual(statuses);
+    for (const answer of answers)
+      if (answer.status !== 200) expect(answer.json().error.data.reason).toBe('owner_unavailable');
   });
 
   it('that are cut off from Redis keep their sessions, which others reach, and lose none when they are back', async () => {

@@ -1,6 +1,6 @@
 /** Replicas: processes of their own with one Redis, behind a balancer that deals requests out in turn. */
 import { onTestFinished } from 'vitest';
-import { configFile, type Served, serve } from '../interaction/harness/program.ts';
+import { configFile, type ProgramOptions, type Served, serve } from '../interaction/harness/program.ts';
 import { Balancer } from './balancer.ts';
 import { startRedis, type TestRedis } from './server.ts';
 
@@ -30,11 +30,13 @@ export interface ReplicasOptions {
   readonly args?: readonly string[];
   /** More of the config of each, by its number. */
   readonly each?: (number: number) => object;
+  /** How the program of each is started. */
+  readonly program?: (number: number) => ProgramOptions;
 }
 
 export async function startReplicas(
   config: object,
-  { count = REPLICAS, redis, args = [], each = () => ({}) }: ReplicasOptions = {},
+  { count = REPLICAS, redis, args = [], each = () => ({}), program = () => ({}) }: ReplicasOptions = {},
 ): Promise<Replicas> {
   const shared = redis ?? (await startRedis());
   if (redis === undefined) onTestFinished(() => shared.close());
@@ -48,7 +50,7 @@ export async function startReplicas(
   };
   const started: Served[] = [];
   const one = async (number: number) => {
-    const served = await serve(args, configFile({ ...whole, ...each(number) }));
+    const served = await serve(args, { ...configFile({ ...whole, ...each(number) }), ...program(number) });
     started.push(served);
     return served;
   };

@@ -31,7 +31,7 @@ export const gatewayReplicas = {
   'gateway:replicas:degraded': held({
     spec: 'gateway',
     behaviour:
-      'With Redis away, restarted empty or out of reach, with a replica that hangs or has another config: what can go on does, the rest is refused by name, and everything heals.',
+      'With Redis away, restarted empty or out of reach, with a replica that hangs, is cut off from the others, has another clock or another config: what can go on does, the rest is refused by name, and everything heals.',
   }),
   'gateway:replicas:resumed': held({
     spec: 'gateway',
