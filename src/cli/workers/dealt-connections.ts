@@ -20,7 +20,7 @@ interface DealtHandle {
 /** Everything that a worker has said was read so soon after its end. */
 const READ_MS = 50;
 
-type Send = (message: ClusterMessage, handle: DealtHandle | undefined, ...rest: unknown[]) => boolean;
+type SendToWorker = (message: ClusterMessage, handle: DealtHandle | undefined, ...rest: unknown[]) => boolean;
 
 export class DealtConnections {
   /** Those that take connections. */
@@ -30,8 +30,8 @@ export class DealtConnections {
   watch(worker: Worker): void {
     const channel = worker.process;
     const dealt = new Map<number, DealtHandle>();
-    const send = channel.send.bind(channel) as Send;
-    const watched: Send = (message, handle, ...rest) => {
+    const send = channel.send.bind(channel) as SendToWorker;
+    const watched: SendToWorker = (message, handle, ...rest) => {
       if (message.act === 'newconn' && message.seq !== undefined && handle !== undefined)
         dealt.set(message.seq, handle);
       return send(message, handle, ...rest);
