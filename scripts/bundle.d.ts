@@ -1,3 +1,4 @@
-import type { Plugin } from 'esbuild';
+import type { Metafile, Plugin } from 'esbuild';
 
-export function bundle(outdir: string, plugins?: readonly Plugin[]): Promise<void>;
+export const copiedPackages: readonly string[];
+export function bundle(outdir: string, plugins?: readonly Plugin[]): Promise<Metafile[]>;

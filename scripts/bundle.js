@@ -4,12 +4,21 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { build, context } from 'esbuild';
+import { mapOursAlone } from './source-maps.js';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+/** Packages of which files are in the package as they are, beside those of which esbuild has bundled code. */
+export const copiedPackages = ['@cedar-policy/cedar-wasm'];
+
+/** Returns what esbuild says of each build: which files are in it. */
 export async function bundle(outdir, plugins = []) {
   prepare(outdir);
-  await Promise.all(optionsFor(outdir, plugins).map((options) => build(options)));
+  const results = await Promise.all(
+    optionsFor(outdir, plugins).map((options) => build({ ...options, metafile: true })),
+  );
+  mapOursAlone(outdir);
+  return results.map(({ metafile }) => metafile);
 }
 
 /** Builds now and after every change of a source file; tells each time how many errors there were. */

@@ -6,7 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const WIDTH = 120;
-const generated = ['docs/errors.md', 'docs/bridging.md', 'docs/requirements.md', 'CODE_OF_CONDUCT.md'];
+const generated = [
+  'docs/errors.md',
+  'docs/bridging.md',
+  'docs/requirements.md',
+  'CODE_OF_CONDUCT.md',
+  'THIRD-PARTY-NOTICES.md',
+];
 const literal =
   /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\[])+\//g;
 

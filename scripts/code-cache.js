@@ -104,3 +104,6 @@ async function answer(req, res) {
     res.end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }));
   }
 }
+
+/** Usage: node scripts/code-cache.js <folder>, by the Node that the program will run under. */
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeCodeCache(process.argv[2] ?? 'dist');

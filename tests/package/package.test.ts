@@ -1,16 +1,19 @@
 /** What is published, and what an installation trusts. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isBuiltin } from 'node:module';
+import { isBuiltin, SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
+import { verifies } from '../requirements/verifies.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 interface LockEntry {
   readonly integrity?: string;
+  readonly version?: string;
+  readonly license?: string;
   readonly link?: boolean;
 }
 
@@ -68,6 +71,53 @@ describe('a config with an HTTP backend', () => {
       const needless = ['child_process', 'fs/promises', 'http2', 'tls', 'zlib'];
       expect(needless.filter((name) => loaded.includes(`NativeModule ${name}`))).toEqual([]);
     });
+  });
+});
+
+describe('the source maps', verifies('gateway:delivery:package'), () => {
+  const dist = () => join(dirname(dirname(builtProgram())), 'dist');
+
+  it('name our sources alone', () => {
+    const maps = readdirSync(dist()).filter((file) => file.endsWith('.map'));
+    expect(maps).toContain('bascule.js.map');
+    expect(maps).not.toContain('oidc-provider.js.map');
+    const sources = maps.flatMap((name): string[] => JSON.parse(readFileSync(join(dist(), name), 'utf8')).sources);
+    expect(sources.filter((source) => !/(?:^|\/)src\//.test(source) || source.includes('node_modules'))).toEqual([]);
+  });
+
+  it('lead from a place in our code to its source, and from one in a dependency to none', () => {
+    const text = readFileSync(join(dist(), 'bascule.js'), 'utf8').split('\n');
+    const map = new SourceMap(JSON.parse(readFileSync(join(dist(), 'bascule.js.map'), 'utf8')));
+    const sourceOf = (code: string) => {
+      const line = text.findIndex((one) => one.includes(code));
+      const entry = map.findEntry(line, text[line]?.indexOf(code) ?? -1);
+      return 'originalSource' in entry ? entry.originalSource : undefined;
+    };
+    expect(sourceOf('function loadConfig(')).toMatch(/src\/config\/load\.ts$/);
+    // A method of commander.
+    expect(sourceOf('parseAsync(')).toBeUndefined();
+  });
+});
+
+describe('the notices', () => {
+  it('name every package that the lock file has for the bundle, and its license', () => {
+    const page = readFileSync(join(root, 'THIRD-PARTY-NOTICES.md'), 'utf8');
+    const { packages } = readJson<Lock>('package-lock.json');
+    const rows = [...page.matchAll(/^\| (\S+) \| (\S+) \| ([^|]+) \|$/gm)].filter(([, , version]) =>
+      /^\d/.test(version ?? ''),
+    );
+    expect(rows.length).toBeGreaterThan(50);
+    const known = Object.entries(packages).map(
+      ([path, { version, license }]) => `${path.split('node_modules/').at(-1)} ${version} ${license}`,
+    );
+    const stale = rows.map(([, ...facts]) => facts.join(' ')).filter((row) => !known.includes(row));
+    expect(stale).toEqual([]);
+  });
+});
+
+describe('the version', () => {
+  it('is the same in every place that has it', () => {
+    execFileSync('npx', ['tsx', 'scripts/release/version.ts', '--check'], { cwd: root });
   });
 });
 

@@ -1,7 +1,8 @@
-/** `status`, `tools` and `call`: questions to a gateway that runs. Their code is loaded when they run. */
+/** `status`, `tools`, `call` and `health`: questions to a gateway that runs. Their code is loaded when they run. */
 import type { Command } from 'commander';
 import type { AskCommand, ToolsWish } from '../control/ask-command.ts';
 import type { AskFlags } from '../control/client.ts';
+import type { HealthFlags } from '../health-command.ts';
 import { configAt, configOption, output } from '../with-config.ts';
 
 export function registerAsking(program: Command): void {
@@ -21,6 +22,17 @@ export function registerAsking(program: Command): void {
         (await commands()).callTool(command, { tool, arguments: json, endpoint: flags.endpoint }),
       ),
     );
+  program
+    .command('health')
+    .description('for the health check of a container: exit code 0 if a running gateway answers, else 1')
+    .option(...configOption)
+    .option('--socket <path>', 'control socket of the gateway; default: the one of the config')
+    .option('--url <url>', 'ask over HTTP: an address such as http://127.0.0.1:8808/readyz; default path: /healthz')
+    .action(async (flags: HealthFlags) => {
+      const { health } = await import('../health-command.ts');
+      // A question that got no answer in time may still wait for one.
+      process.exit(await health(flags));
+    });
 }
 
 function asking(command: Command): Command {

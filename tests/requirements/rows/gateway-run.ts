@@ -175,6 +175,20 @@ export const gatewayRun = {
     behaviour:
       'A backend with the address of the gateway itself is left out with a note. A backend that leads back to the gateway in another way, also through other gateways, is down with a named cause. A gateway that is started by itself as a backend, with the same config, refuses to start.',
   }),
+  'gateway:run:health-command': held({
+    spec: 'gateway',
+    behaviour:
+      '`bascule health` ends with exit code 0 where a running gateway answers, over its control socket or at an address, and with 1 and the cause where none does.',
+  }),
+  'gateway:delivery:package': held({
+    spec: 'gateway',
+    behaviour:
+      'The package is installed by one command and without scripts on each supported release of Node, and answers a call. Nothing in it is bundled and a dependency, and it has no source maps of dependencies.',
+  }),
+  'gateway:delivery:archive': held({
+    spec: 'gateway',
+    behaviour: 'The archive with Node in it answers a call on a machine that has no Node.',
+  }),
   'gateway:docs:guides': held({
     spec: 'gateway',
     behaviour: 'The commands and files of every guide do what the guide says.',
