@@ -16,6 +16,8 @@ const places: readonly VersionPlace[] = [
   { file: 'package.json', pattern: /^( {2}"version": ")[^"]+(")/m },
   { file: 'package-lock.json', pattern: /^( {2}"version": ")[^"]+(")/m },
   { file: 'package-lock.json', pattern: /^( {6}"version": ")[^"]+(")/m },
+  { file: 'deploy/helm/bascule/Chart.yaml', pattern: /^(version: )\S+()$/m },
+  { file: 'deploy/helm/bascule/Chart.yaml', pattern: /^(appVersion: ")[^"]+(")/m },
   { file: 'src/wire/about.ts', pattern: /(version: ')[^']+(')/ },
 ];
 
