@@ -269,7 +269,7 @@ describe('an error in bascule.yaml is reported with place and remedy', () => {
       says: `bascule.yaml:4:5: unknown key \`max_processes\`
   4 |     max_processes: *
     |     ^^^^^^^^^^^^^
-  expected one of: protocol, command, args, env, cwd, user, sandbox, share, maxProcesses, idleMs, state, url, socket, headers, auth, transport, credentials, limits, disabled, profile, traces
+  expected one of: protocol, command, args, env, cwd, user, sandbox, share, maxProcesses, idleMs, state, url, socket, headers, auth, transport, credentials, limits, disabled, profile, traces, overrides
   did you mean \`maxProcesses\`?`,
     },
     {
