@@ -136,6 +136,8 @@ const apart = [
   { name: 'pins', entry: 'src/pins/open.ts', imported: /\/pins\/open\.ts$/ },
   { name: 'pins-command', entry: 'src/cli/pins/command.ts', imported: /\/pins\/command\.ts$/ },
   { name: 'approvals', entry: 'src/approvals/open.ts', imported: /\/approvals\/open\.ts$/ },
+  { name: 'searches', entry: 'src/budget/searches.ts', imported: /\/budget\/searches\.ts$/ },
+  { name: 'arguments', entry: 'src/budget/check.ts', imported: /\/budget\/check\.ts$/ },
   { name: 'doctor', entry: 'src/cli/doctor-command.ts', imported: /\/doctor-command\.ts$/ },
   { name: 'check', entry: 'src/cli/check-command.ts', imported: /\/check-command\.ts$/ },
 ];

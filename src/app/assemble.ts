@@ -59,7 +59,7 @@ export interface Assembled {
   readonly backends: Generation['backends'];
   readonly services: Generation['services'];
   /** What outlives a generation, for metrics and status. */
-  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'work' | 'lists' | 'upstreams'>;
+  readonly shared: Pick<SharedServices, 'sessions' | 'pendingCalls' | 'work' | 'lists' | 'toolLists' | 'upstreams'>;
   /**
    * Puts a new config in force, all of it at once. Throws, and changes nothing, where that fails. Settings that need a
    * restart must have their old values in it.

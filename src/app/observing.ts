@@ -47,7 +47,7 @@ export class Observing {
     const { shared, currentGeneration } = assembled;
     const { counters } = this.#options;
     const sources = {
-      ...{ counters, sessions: shared.sessions, pendingCalls: shared.pendingCalls },
+      ...{ counters, sessions: shared.sessions, pendingCalls: shared.pendingCalls, toolLists: shared.toolLists },
       get backends() {
         return currentGeneration.now.backends;
       },

@@ -107,6 +107,7 @@ export function createSharedServices(config: Config, options: SharedServicesOpti
       listCache,
       listChanges,
       lists,
+      toolLists: new Map(),
       events,
       clock,
       timeOfDay,

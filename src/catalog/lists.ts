@@ -1,4 +1,5 @@
 /** The merged lists of one endpoint's backends, as one client sees them, page by page. */
+import { FIND_TOOLS } from '../budget/find-tools.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
 import { BoundedMap } from '../exchange/bounded-map.ts';
@@ -15,11 +16,20 @@ import { withHeldApart } from './held-entries.ts';
 import type { KeptList } from './list-cache.ts';
 import { type ListPart, ListReading, type Reader, type ReadingLimits, type ReadingOptions } from './list-reader.ts';
 import { type Digest, MergedList, type MergedParts, type Missing } from './merged-list.ts';
+import { isMerged } from './name-resolver.ts';
 import { createNames, type Names } from './names.ts';
 import { overridesAt } from './overrides/names.ts';
 import { type OverlaidView, overlaid } from './overrides/overlay.ts';
 import { OverrideReports } from './overrides/reports.ts';
-import { type BackendList, type ListView, mergeNamed, mergeResources, mergeSkills, mergeTemplates } from './view.ts';
+import {
+  type BackendList,
+  type ListView,
+  mergeNamed,
+  mergeResources,
+  mergeSkills,
+  mergeTemplates,
+  mergeUnnamed,
+} from './view.ts';
 
 export interface ListsOptions extends ReadingOptions {
   readonly cursors: Cursors;
@@ -167,18 +177,18 @@ export class Lists {
 
   /**
    * One page for the client, of the part of the list that it may see. Undefined if no backend offers such a list.
+   * `shown`: each is applied to what the one before has left.
    */
   page(
     endpoint: Endpoint,
     row: MethodRow,
     reader: Reader,
     cursor: string | undefined,
-    shown: ShownList | undefined,
+    shown: readonly ShownList[],
   ): ResultResponse | undefined | Promise<ResultResponse | undefined> {
     if (cursor !== undefined) return this.#laterPage(endpoint, row, reader, cursor, shown);
     const merged = this.merged(endpoint, row, reader);
-    const first = (all: MergedList) =>
-      this.#page(endpoint, row, reader, shown === undefined ? all : all.shownTo(shown), 0);
+    const first = (all: MergedList) => this.#page(endpoint, row, reader, shownIn(all, shown), 0);
     return merged instanceof Promise ? merged.then(first) : first(merged);
   }
 
@@ -187,15 +197,16 @@ export class Lists {
     row: MethodRow,
     reader: Reader,
     cursor: string,
-    shown: ShownList | undefined,
+    shown: readonly ShownList[],
   ): Promise<ResultResponse | undefined> {
     const { offset, version } = this.#readCursor(endpoint, row, reader, cursor);
     // Use the list as it was for the first page, so that no entry is skipped or repeated. Equal versions are equal byte
     // for byte, and the cursor was issued to this reader or for a public list.
     const at = { endpoint: endpoint.path, row };
-    const isSame = (merged: MergedList) => merged.isKnownTo(reader.principal.key, at, version, shown?.audience);
+    const audiences = shown.map(({ audience }) => audience);
+    const isSame = (merged: MergedList) => merged.isKnownTo(reader.principal.key, at, version, audiences);
     const whole = this.#merged.find(isSame) ?? (await this.merged(endpoint, row, reader));
-    const merged = shown === undefined ? whole : whole.shownTo(shown);
+    const merged = shownIn(whole, shown);
     if (merged.version !== version)
       throw new Failure('invalid_cursor', { message: 'The list has changed: read it from the start' });
     return this.#page(endpoint, row, reader, merged, offset);
@@ -261,7 +272,11 @@ export class Lists {
     if (row.list === 'resources') return mergeResources(lists);
     if (row.list === 'resourceTemplates') return mergeTemplates(lists);
     if (row.list === 'skills') return mergeSkills(lists);
-    const merge = (given: readonly BackendList[]) => mergeNamed(given, endpoint.names, this.names(endpoint));
+    const reserved = row.list === 'tools' && endpoint.budget !== undefined ? FIND_TOOLS : undefined;
+    const merge = (given: readonly BackendList[]) =>
+      isMerged(endpoint)
+        ? mergeNamed(given, endpoint.names, this.names(endpoint), reserved)
+        : mergeUnnamed(given, reserved);
     const overrides = overridesAt(endpoint);
     if (overrides === undefined) return merge(lists);
     return overlaid(overrides, row.list === 'prompts' ? 'prompt' : 'tool', lists, merge);
@@ -273,8 +288,13 @@ export class Lists {
     const pins = this.#options.pins?.()?.since ?? '';
     const overrides = overridesAt(endpoint)?.id ?? '';
     const names = this.#namesOf(endpoint.backends).id;
-    return [pins, endpoint.names, names, overrides, endpoint.path, row.method, ...versions].join('\n');
+    const reserved = endpoint.budget === undefined ? '' : 'budget';
+    return [pins, reserved, endpoint.names, names, overrides, endpoint.path, row.method, ...versions].join('\n');
   }
+}
+
+export function shownIn(list: MergedList, shown: readonly ShownList[]): MergedList {
+  return shown.reduce((merged, one) => merged.shownTo(one), list);
 }
 
 /** As many keys as there are lists of endpoints, for each era of clients and each set of extensions. */

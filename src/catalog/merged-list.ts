@@ -78,24 +78,30 @@ export class MergedList {
     return this.#version;
   }
 
-  /** Whether the reader can have a cursor of this version, for the whole list or for its audience's part of it. */
-  isKnownTo(reader: string, at: Pick<MergedParts, 'endpoint' | 'row'>, version: string, audience?: string): boolean {
-    if (audience !== undefined) return this.#shown.get(audience)?.isKnownTo(reader, at, version) === true;
+  /** Whether the reader can have a cursor of this version, for the whole list or the form that its audiences get. */
+  isKnownTo(
+    reader: string,
+    at: Pick<MergedParts, 'endpoint' | 'row'>,
+    version: string,
+    [audience, ...further]: readonly string[],
+  ): boolean {
+    if (audience !== undefined) return this.#shown.get(audience)?.isKnownTo(reader, at, version, further) === true;
     if (this.#version !== version || this.#parts.endpoint !== at.endpoint || this.#parts.row !== at.row) return false;
     return this.scope === 'public' || this.#readers.has(reader);
   }
 
-  /** The part of the list that an audience may see. */
+  /** The part or form of the list that an audience may see. */
   shownTo(shown: ShownList): MergedList {
     const existing = this.#shown.get(shown.audience);
     if (existing !== undefined) return existing;
-    const { view, missing } = this.#parts;
+    const { view, missing, isShaped } = this.#parts;
+    const isForAll = shown.isForAll === true;
     const merged = new MergedList({
       ...this.#parts,
       // Collisions would reveal names and backends that the audience may not see.
-      view: { ...view, places: shown.places(view), collisions: [] },
+      view: { ...view, places: shown.places(view), collisions: isForAll ? view.collisions : [] },
       missing: missing.filter(({ backend }) => shown.knows(backend)),
-      isShaped: true,
+      isShaped: isShaped === true || !isForAll,
     });
     this.#shown.set(shown.audience, merged);
     return merged;

@@ -48,12 +48,22 @@ export interface ListView {
   readonly collisions: readonly Collision[];
 }
 
-/** Merges tools or prompts. */
-export function mergeNamed(lists: readonly BackendList[], naming: NamePolicy, names: Names): ListView {
+/** The list of an endpoint's only backend, in which nothing is renamed. */
+export function mergeUnnamed(lists: readonly BackendList[], reserved: string | undefined): ListView {
+  return merge(lists, { own: ({ name }) => name !== reserved, other: () => undefined });
+}
+
+/** Merges tools or prompts. `reserved`: a name that the gateway uses itself, so no backend's entry can be listed so. */
+export function mergeNamed(
+  lists: readonly BackendList[],
+  naming: NamePolicy,
+  names: Names,
+  reserved?: string,
+): ListView {
   const encoded = (origin: Origin): string => names.encode(origin);
   if (naming === 'always') return merge(lists, { ...ofTools, own: () => false, other: encoded });
   const owners = ownersOf(lists);
-  const alone = (name: string): boolean => owners.get(name)?.length === 1;
+  const alone = (name: string): boolean => name !== reserved && owners.get(name)?.length === 1;
   const isOwn = ({ name }: Origin): boolean => alone(name) && (naming === 'never' || !names.isEncoded(name));
   const other = naming === 'never' ? () => undefined : encoded;
   return merge(lists, { ...ofTools, own: isOwn, other });

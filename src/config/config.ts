@@ -231,6 +231,8 @@ export interface EndpointConfig {
   readonly extensions?: ExtensionChoices;
   /** What is changed of tools and prompts, here or for all endpoints of a backend. Absent: nothing. */
   readonly overrides?: readonly BackendOverrides[];
+  /** How much of its tools is listed, in tokens. Absent: all of it. */
+  readonly budget?: { readonly tokens: number };
   /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }

@@ -234,6 +234,9 @@ function endpoint(it: EndpointConfig, config: Config): string[] {
     `  revisions ${revisions.join(', ')}; batches: ${batches}; accept: ${accept}; sessions: ${it.sessions}`,
     ...extensions(it),
     ...overridden(it),
+    ...(it.budget === undefined
+      ? []
+      : [`  tools: listed in about ${it.budget.tokens} tokens; find_tools has the rest`]),
     ...it.deviations.map((deviation) => `  deviation: ${deviation}`),
   ];
 }

@@ -21,6 +21,8 @@ const path = shape.textAs(
   canonicalPath,
 );
 
+const tokensExpected = 'a number of tokens, such as 8000';
+
 const endpointShape = shape.closed('a map with `path`', {
   protocol: shape.choice(protocols).default('mcp'),
   path,
@@ -36,6 +38,9 @@ const endpointShape = shape.closed('a map with `path`', {
   traces: shape.choice(traceTrusts).exactOptional(),
   extensions: extensionsShape.exactOptional(),
   overrides: z.unknown().exactOptional(),
+  budget: shape
+    .closed('a map with `tokens`', { tokens: z.int({ error: tokensExpected }).min(1, { error: tokensExpected }) })
+    .exactOptional(),
 });
 export type EndpointDraft = z.infer<typeof endpointShape>;
 
@@ -112,10 +117,10 @@ function checkNames(document: ConfigDocument, path: Path, given: readonly string
 }
 
 function buildEndpoint(draft: EndpointDraft, backends: readonly string[], identity: GuardSettings): EndpointConfig {
-  const { path, denials, sessions, names, traces, extensions } = draft;
+  const { path, denials, sessions, names, traces, extensions, budget } = draft;
   const profile = buildFullProfile(draft.profile);
   const deviations = deviationsOf(profile);
-  const chosen = { ...(traces && { traces }), ...(extensions && { extensions }) };
+  const chosen = { ...(traces && { traces }), ...(extensions && { extensions }), ...(budget && { budget }) };
   return { path, backends, profile, denials, sessions, names, identity, ...chosen, deviations };
 }
 

@@ -10,7 +10,7 @@ const onlyOfBackends: readonly string[] = [
   ...['command', 'args', 'env', 'cwd', 'user', 'sandbox', 'share', 'maxProcesses', 'idleMs', 'transport', 'profile'],
   ...['traces', 'credentials', 'overrides'],
 ];
-const onlyOfEndpoints: readonly string[] = ['sessions', 'names', 'traces', 'overrides'];
+const onlyOfEndpoints: readonly string[] = ['sessions', 'names', 'traces', 'overrides', 'budget'];
 const onlyOfProfiles: readonly string[] = ['revisions', 'accept', 'elicitation', 'toolNames'];
 
 function refuseMcpSettings(document: ConfigDocument, path: Path, names: readonly string[]): void {

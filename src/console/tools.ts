@@ -2,6 +2,8 @@
  * The tools that a principal sees at an endpoint, and why each other tool is missing. Five reasons, and no sixth word
  * for them: withheld, hidden, off, failing, never asked.
  */
+import { mayFind } from '../budget/may-find.ts';
+import { planOf, tokensOf } from '../budget/plan.ts';
 import type { ListPart, Reader } from '../catalog/list-reader.ts';
 import { isMerged } from '../catalog/name-resolver.ts';
 import { overridesAt } from '../catalog/overrides/names.ts';
@@ -61,16 +63,19 @@ export async function tools(
   const to = { principal, endpoint };
   const { pins } = generation;
   const held = pins && new Set(found.flatMap(({ backend, entries }) => heldKeys(pins, backend, entries)));
+  const facts = places.map((place) => toolFacts(generation, to, place, held));
   return {
     now: ports.timeOfDay(),
     endpoint: path,
     who: shownPrincipal(principal),
     isOwn,
     admitted: generation.authenticator.admits(path, principal),
-    tools: [
-      ...places.map((place) => toolFacts(generation, to, place, held)),
-      ...overriddenTools(endpoint, found, places),
-    ],
+    tools: [...facts, ...overriddenTools(endpoint, found, places)],
+    cost: costOf(
+      generation,
+      to,
+      places.filter((_place, at) => isShown(facts[at])),
+    ),
     // Two backends have the name, and the endpoint renames nothing: neither can be reached.
     collisions: view?.collisions ?? [],
     backends: [
@@ -149,6 +154,7 @@ function toolFacts(
     description: textOf(description),
     annotations: isObject(annotations) ? annotations : undefined,
     inputSchema,
+    tokens: tokensOf(bytes),
     ...(held?.has(placeKey(backend, name)) === true
       ? { state: 'hidden', why: 'Pins hold it: `bascule pins diff` shows what changed' }
       : hiding === undefined
@@ -186,6 +192,23 @@ function overriddenTools(
     const listed = new Set(places.filter((place) => place.backend === backend).map(({ name }) => name));
     return told.flatMap(({ own, why }) => (listed.has(own) ? [] : [{ name: own, backend, state: 'hidden', why }]));
   });
+}
+
+function isShown(facts: object | undefined): boolean {
+  return facts !== undefined && 'state' in facts && facts.state === 'shown';
+}
+
+/** What the list costs this caller, in estimated tokens. */
+function costOf(
+  { authorizer }: Generation,
+  { principal, endpoint }: ToolViewer,
+  places: readonly ListedEntry[],
+): object {
+  const { budget } = endpoint;
+  const whole = places.reduce((sum, { bytes }) => sum + tokensOf(bytes), 0);
+  if (budget === undefined) return { listed: whole, whole };
+  const { tokens, stubs } = planOf(places, budget, mayFind(authorizer, endpoint, principal));
+  return { budget: budget.tokens, listed: tokens, whole, stubs: stubs.size };
 }
 
 function heldKeys(pins: PinGuard, backend: string, entries: readonly OfferedEntry[]): readonly string[] {

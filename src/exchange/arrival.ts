@@ -25,6 +25,8 @@ export interface Endpoint {
   readonly extensions?: ExtensionChoices | undefined;
   /** What the config changes of tools and prompts. Absent: nothing. */
   readonly overrides?: readonly BackendOverrides[] | undefined;
+  /** How much of its tools is listed, in tokens. Absent: all of it. */
+  readonly budget?: { readonly tokens: number } | undefined;
   /** What becomes of clients' trace context, where the config says so. */
   readonly traces?: 'parent' | 'link' | 'none' | undefined;
 }

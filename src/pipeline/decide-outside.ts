@@ -3,9 +3,10 @@
  * the rules and the rates have allowed, and never about a client's responses: these answer a question that was
  * authorized before.
  */
+import { FIND_TOOLS } from '../budget/find-tools.ts';
 import { Failure } from '../errors/failure.ts';
 import type { CallOutcome } from '../exchange/call.ts';
-import { listed } from '../policy/actions.ts';
+import { FIND, listed } from '../policy/actions.ts';
 import type { DecisionTrail } from '../policy/audit-trail.ts';
 import type { Authorization, AuthorizationRequest } from '../policy/authorization-request.ts';
 import type { Authorizer } from '../policy/authorizer.ts';
@@ -26,7 +27,8 @@ export function askEveryone(
 
 /** Whether decision points are asked which entries of this list the client may use. */
 export function filtersEntries({ authorization, row }: RequestContext): boolean {
-  return row.list !== undefined && authorization.authorizer.decisions?.filters(listed[row.list].kind) === true;
+  const list = row.action === FIND ? 'tools' : row.list;
+  return list !== undefined && authorization.authorizer.decisions?.filters(listed[list].kind) === true;
 }
 
 /**
@@ -34,26 +36,45 @@ export function filtersEntries({ authorization, row }: RequestContext): boolean 
  * entry, and its name for rules, by its listed name.
  */
 export async function withShownEntries(
-  { row, authorization, principal, endpoint }: RequestContext,
+  context: RequestContext,
   outcome: CallOutcome,
   ruledOf: (name: string) => { readonly backend: string; readonly name: string },
 ): Promise<CallOutcome> {
+  const { row, authorization } = context;
   const { decisions } = authorization.authorizer;
   if (outcome.kind !== 'result' || row.list === undefined || decisions === undefined) return outcome;
   try {
     const names = entryNames(outcome.message, row.list).filter((name) => name !== undefined);
-    const entries = names.map(ruledOf);
-    const answer = await decisions.show({ principal, endpoint }, listed[row.list].kind, entries);
-    authorization.decided?.(answer.decisions);
-    if (answer.shown === undefined) return failed(answer.denial && outsideFailure(answer.denial));
-    const shown = new Set(names.filter((_name, at) => answer.shown?.[at] === true));
+    // Rules decide about it, as about an action of its own.
+    const isOwn = (name: string) => context.endpoint.budget !== undefined && name === FIND_TOOLS;
+    const asked = names.filter((name) => !isOwn(name));
+    const answers = await shownAmong(context, asked.map(ruledOf));
+    const shown = new Set(asked.filter((_name, at) => answers[at] === true));
     // Nobody can be asked about an entry without a name.
-    const message = withEntries(outcome.message, row.list, (name) => name !== undefined && shown.has(name));
+    const message = withEntries(
+      outcome.message,
+      row.list,
+      (name) => name !== undefined && (isOwn(name) || shown.has(name)),
+    );
     return { ...outcome, message };
   } catch (cause) {
     // A list that cannot be checked is not passed on.
     return failed(cause instanceof Failure ? cause : new Failure('internal_error', { cause }));
   }
+}
+
+/** Whether all decision points show each of these tools or entries. Rejects with a Failure where one of them fails. */
+export async function shownAmong(
+  { row, authorization, principal, endpoint }: RequestContext,
+  entries: readonly { readonly name: string; readonly backend: string }[],
+): Promise<readonly boolean[]> {
+  const { decisions } = authorization.authorizer;
+  if (decisions === undefined) return entries.map(() => true);
+  const { kind } = listed[row.list ?? 'tools'];
+  const answer = await decisions.show({ principal, endpoint }, kind, entries);
+  authorization.decided?.(answer.decisions);
+  if (answer.shown === undefined) throw answer.denial ? outsideFailure(answer.denial) : new Failure('internal_error');
+  return answer.shown;
 }
 
 function failed(failure = new Failure('internal_error')): CallOutcome {

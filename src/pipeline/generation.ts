@@ -83,6 +83,10 @@ class LiveEndpoint implements Endpoint {
     return this.#current().overrides;
   }
 
+  get budget(): Endpoint['budget'] {
+    return this.#current().budget;
+  }
+
   get traces(): Endpoint['traces'] {
     return this.#current().traces;
   }

@@ -21,7 +21,7 @@ import { type EraCalls, type FoundUpstream, InterceptedCall } from './intercepto
 import { toldWithPage } from './interceptors/consent.ts';
 import { waitingForTask } from './interceptors/task-wait.ts';
 import { emulateLegacy } from './legacy-emulation.ts';
-import { listCall } from './merged.ts';
+import { ownCall } from './merged.ts';
 import type { SharedServices, StageServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
 
@@ -42,7 +42,12 @@ export class LegacyCalls implements EraCalls {
     if (target !== undefined) return this.#callBackend(context, session, target);
     if (row.method === 'ping') exchange.respondResult('{}');
     else if (row.method === 'logging/setLevel') this.sessionUpstreams.setLevels(session, exchange);
-    else this.#respond(context, session, listCall(this, context), undefined, true);
+    else this.answer(context, session, ownCall(this, context));
+  }
+
+  /** Answers in the place of backends. */
+  answer(context: RequestContext, session: Session, calls: CallStarter): void {
+    this.#respond(context, session, calls, undefined, true);
   }
 
   #callBackend(context: RequestContext, session: Session, target: ResolvedTarget): void | Promise<void> {

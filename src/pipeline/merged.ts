@@ -1,6 +1,8 @@
 /** What differs where several backends stand behind an endpoint. */
 
 import type { CallStarter } from '../bridge/responder.ts';
+import { mayFind } from '../budget/may-find.ts';
+import { withinBudget } from '../budget/shown.ts';
 import { mergeDiscoveries } from '../catalog/discovery.ts';
 import { Failure } from '../errors/failure.ts';
 import type { Endpoint } from '../exchange/arrival.ts';
@@ -8,13 +10,16 @@ import type { Call, CallOutcome, CallRequest, CallSink } from '../exchange/call.
 import type { Backend, Discovery } from '../exchange/upstream-session.ts';
 import { within } from '../exchange/within.ts';
 import type { Principal } from '../identity/principal.ts';
-import { shownTo } from '../policy/filtered-list.ts';
+import type { Authorizer } from '../policy/authorizer.ts';
+import { type ShownList, shownTo } from '../policy/filtered-list.ts';
 import { about } from '../wire/about.ts';
 import type { Request, ResultResponse } from '../wire/message.ts';
+import type { MethodRow } from '../wire/methods.ts';
 import { member, stringAt } from '../wire/values.ts';
 import { unknownMethod } from './admit.ts';
 import type { RequestContext } from './context.ts';
 import { filtersEntries, withShownEntries } from './decide-outside.ts';
+import { findCall } from './find-tools.ts';
 import { withoutHeldInstructions } from './interceptors/pin-filter.ts';
 import { readerOf } from './resolve.ts';
 import type { SharedServices, StageServices } from './services.ts';
@@ -53,8 +58,13 @@ function refusedFor({ state }: Backend): string | undefined {
   return typeof url === 'string' ? url : undefined;
 }
 
+/** What the gateway answers for all backends together: a list, or a search over the list of tools. */
+export function ownCall(services: StageServices, context: RequestContext): CallStarter {
+  return context.row.list === undefined ? findCall(services, context) : listCall(services, context);
+}
+
 /** Answers a list request from the merged list. */
-export function listCall(services: StageServices, context: RequestContext): CallStarter {
+function listCall(services: StageServices, context: RequestContext): CallStarter {
   const { lists, fault } = services.shared;
   const { endpoint, authorization, request, era } = context;
   const start = ({ row, message }: CallRequest, sink: CallSink): Call => {
@@ -84,7 +94,7 @@ export function listCall(services: StageServices, context: RequestContext): Call
     };
     try {
       const reader = readerOf(services, context);
-      const shown = shownTo(authorization.authorizer, endpoint, row, reader.principal);
+      const shown = formsOf(services.shared, authorization.authorizer, endpoint, row, reader.principal);
       const page = lists.page(endpoint, row, reader, cursorOf(message), shown);
       if (page instanceof Promise) page.then(settle, fail);
       else settle(page);
@@ -98,6 +108,24 @@ export function listCall(services: StageServices, context: RequestContext): Call
     };
   };
   return { start };
+}
+
+/** What becomes of a list on its way to a principal. */
+function formsOf(
+  { toolLists }: Pick<SharedServices, 'toolLists'>,
+  authorizer: Authorizer,
+  endpoint: Endpoint,
+  row: MethodRow,
+  principal: Principal,
+): readonly ShownList[] {
+  const shown = shownTo(authorizer, endpoint, row, principal);
+  const { budget } = endpoint;
+  const forms = shown === undefined ? [] : [shown];
+  if (budget === undefined || row.list !== 'tools') return forms;
+  return [
+    ...forms,
+    withinBudget(budget, mayFind(authorizer, endpoint, principal), (cost) => toolLists.set(endpoint.path, cost)),
+  ];
 }
 
 function asOutcome(message: ResultResponse): CallOutcome {

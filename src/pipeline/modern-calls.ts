@@ -19,7 +19,7 @@ import { type EraCalls, type FoundUpstream, InterceptedCall } from './intercepto
 import { toldWithPage } from './interceptors/consent.ts';
 import { hears } from './interceptors/response-filter.ts';
 import { waitingForTask } from './interceptors/task-wait.ts';
-import { listCall } from './merged.ts';
+import { ownCall } from './merged.ts';
 import { mergeListens } from './modern-listens.ts';
 import type { SharedServices, StageServices } from './services.ts';
 import type { SessionUpstreams } from './session-upstreams.ts';
@@ -47,7 +47,12 @@ export class ModernCalls implements EraCalls {
   /** One answer for all backends of a merged endpoint: a list, or a subscription. */
   #answerForAll(context: RequestContext): void | Promise<void> {
     if (context.row.longLived) return mergeListens(this.shared, context);
-    this.#respond(context, '', about, listCall(this, context));
+    this.#respond(context, '', about, ownCall(this, context));
+  }
+
+  /** Answers in the place of the backend. */
+  answer(context: RequestContext, calls: CallStarter): void {
+    this.#respond(context, context.resolved.backend, about, calls);
   }
 
   /** Where people are asked for consent, a call to a modern backend may be pending, too. */

@@ -9,6 +9,7 @@
  *   authorize     profile, rules, rates, the audit record               authorize.ts
  *   decide        decision points outside, where the config has some    decide-outside.ts, as the end of authorize
  *   open          the response, and the exchange that settles it        open.ts
+ *   check         arguments of tools that were listed without a schema  check-arguments.ts, for budgets alone
  *   approve       a person, where a rule demands it                     approve.ts, approval-rounds.ts
  *   call          an upstream session, and the interceptors around it   modern-calls.ts, legacy-calls.ts, interceptors/
  *
@@ -118,11 +119,35 @@ export class Pipeline implements StageServices {
   #call(context: RequestContext): void | Promise<void> {
     const refusal = context.target?.refusal;
     if (refusal !== undefined) throw watched(context, refusal);
+    if (context.endpoint.budget !== undefined && context.row.action === 'call') return this.#callChecked(context);
+    return this.#callApproved(context);
+  }
+
+  /** Checked before a person is asked. Loaded at the first call of an endpoint with a budget. */
+  async #callChecked(context: RequestContext): Promise<void> {
+    const { toldSchema } = await import('./check-arguments.ts');
+    const told = await toldSchema(this, context);
+    if (told === undefined) return this.#callApproved(context);
+    context.exchange.watch(context.authorization);
+    if (context.exchange.settled) return;
+    this.#prepareCall(context);
+    if (context.session === undefined) this.#modernCalls.answer(context, told);
+    else this.#legacyCalls.answer(context, context.session, told);
+  }
+
+  #callApproved(context: RequestContext): void | Promise<void> {
     if (context.authorization.withheld !== undefined) return this.#approve(context, context.authorization.withheld);
-    const { exchange, authorization, row, session, target, request, client, paramHeaders } = context;
+    const { exchange, authorization, session } = context;
     // A listen is watched from its opening on.
     if (context.listen?.authorization === undefined) exchange.watch(authorization);
     if (exchange.settled) return;
+    this.#prepareCall(context);
+    if (session === undefined) return this.#modernCalls.begin(context);
+    return this.#legacyCalls.begin(context, session);
+  }
+
+  #prepareCall(context: RequestContext): void {
+    const { exchange, row, session, target, request, client, paramHeaders } = context;
     context.call = {
       row,
       message: target?.message ?? request,
@@ -133,14 +158,12 @@ export class Pipeline implements StageServices {
       trace: context.trace,
       origin: context.observer === undefined ? undefined : context,
     };
-    if (session === undefined) return this.#modernCalls.begin(context);
-    return this.#legacyCalls.begin(context, session);
   }
 
   /** Loaded at the first question. Nothing more happens where the client was asked: its retry is another request. */
   async #approve(context: RequestContext, withheld: WithheldAuthorization): Promise<void> {
     const { approve } = await import('./approve.ts');
-    if (await approve(this, context, withheld)) await this.#call(context);
+    if (await approve(this, context, withheld)) await this.#callApproved(context);
   }
 
   #refuse(context: RequestContext, error: unknown): void {

@@ -1,4 +1,5 @@
 /** The resolve stage: finds the backend of a request, and what that backend calls the thing itself. */
+import { asksToFind, findToolsRow } from '../budget/find-tools.ts';
 import type { Reader } from '../catalog/list-reader.ts';
 import { ModernReader, readerForSession } from '../catalog/readers.ts';
 import type { ResolvedTarget } from '../catalog/resolved-target.ts';
@@ -21,7 +22,12 @@ export function resolve(services: StageServices, context: RequestContext): void 
   }
   const { nameResolver } = services.shared;
   const [backend] = endpoint.backends;
+  if (endpoint.budget !== undefined && asksToFind(row, request)) {
+    context.row = findToolsRow;
+    return;
+  }
   if (backend !== undefined && endpoint.backends.length === 1) {
+    if (endpoint.budget !== undefined && row.list === 'tools') return;
     const alone = endpoint.overrides && nameResolver.findAlone(endpoint, row, request, readerOf(services, context));
     if (alone !== undefined) return settled(context, alone);
     if (row.method !== 'ping') context.target = { backend, message: listen?.authorization?.message ?? request };

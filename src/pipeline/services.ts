@@ -3,6 +3,7 @@
 import type { Approvals } from '../approvals/ports.ts';
 import type { PendingCalls } from '../bridge/pending-calls.ts';
 import type { Fault } from '../bridge/responder.ts';
+import type { ListCost } from '../budget/plan.ts';
 import type { ListCache } from '../catalog/list-cache.ts';
 import type { Lists } from '../catalog/lists.ts';
 import type { NameResolver } from '../catalog/name-resolver.ts';
@@ -47,6 +48,8 @@ export interface SharedServices {
   readonly toolHeaders: ToolHeaders<UpstreamLease>;
   readonly listCache: ListCache;
   readonly lists: Lists;
+  /** By the paths of endpoints with a budget: what the list of tools that was made last costs. */
+  readonly toolLists: Map<string, ListCost>;
   readonly nameResolver: NameResolver;
   readonly listChanges: ListChangeNotifier;
   readonly events: EventLog;

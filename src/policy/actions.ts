@@ -4,7 +4,10 @@ import { methods } from '../wire/methods.ts';
 /** A call of a method of a JSON-RPC service that is not MCP. */
 export const RPC = 'rpc';
 
-export const actions: readonly string[] = [...new Set(methods.map(({ action }) => action)), RPC];
+/** A search over the tools of an endpoint that has a budget. */
+export const FIND = 'find';
+
+export const actions: readonly string[] = [...new Set(methods.map(({ action }) => action)), FIND, RPC];
 
 /** A template stands for every URI that it may expand to. */
 export type ThingKind = 'tool' | 'prompt' | 'resource' | 'template' | 'ask' | 'method';
@@ -65,7 +68,16 @@ export const useOf = {
 
 /**
  * Actions that are allowed without a rule, unless the policy says otherwise: they carry no data from a backend to a
- * client. Lists contain only what the client may use, and the client answers server requests itself. Rules can deny all
- * of them.
+ * client. Lists and searches contain only what the client may use, and the client answers server requests itself. Rules
+ * can deny all of them.
  */
-export const openByDefault: readonly string[] = ['connect', 'ping', 'cancel', 'progress', 'notify', 'list', 'ask'];
+export const openByDefault: readonly string[] = [
+  'connect',
+  'ping',
+  'cancel',
+  'progress',
+  'notify',
+  'list',
+  'find',
+  'ask',
+];

@@ -151,6 +151,8 @@ function privateScope({ bytes, result }: ResultResponse, vocabulary: Era, to: To
 export interface ShownList {
   /** Equal for principals that see the same. */
   readonly audience: string;
+  /** Set for a form of the list that hides nothing, and that all its readers get. */
+  readonly isForAll?: true;
   /** The part of the list that the audience may see. */
   places(view: ListView): ListView['places'];
   /** Whether the audience may know that the backend exists. */

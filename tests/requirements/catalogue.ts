@@ -12,6 +12,7 @@ import { gatewayApproval } from './rows/gateway-approval.ts';
 import { gatewayAuthServer } from './rows/gateway-authserver.ts';
 import { gatewayBackend } from './rows/gateway-backend.ts';
 import { gatewayBridge } from './rows/gateway-bridge.ts';
+import { gatewayBudget } from './rows/gateway-budget.ts';
 import { gatewayCatalog } from './rows/gateway-catalog.ts';
 import { gatewayConnections } from './rows/gateway-connections.ts';
 import { gatewayConsent } from './rows/gateway-consent.ts';
@@ -77,6 +78,7 @@ export const groups = {
   gatewayBridge,
   gatewayCatalog,
   gatewayEdges,
+  gatewayBudget,
   gatewayExtensions,
   gatewayCore,
   gatewayRun,

@@ -67,13 +67,16 @@ function pinLines({ file, mode, problem, changeCount, changes }: AnswerFacts): r
 export interface ToolsWish {
   readonly as?: string;
   readonly endpoint?: string;
+  /** Whether to say what each tool costs in a list. */
+  readonly cost?: boolean;
 }
 
-export async function showTools({ ask, say, isJson }: AskCommand, { as, endpoint }: ToolsWish): Promise<number> {
+export async function showTools({ ask, say, isJson }: AskCommand, { as, endpoint, cost }: ToolsWish): Promise<number> {
   const facts = await ask({ path: '/tools', query: { as, endpoint } });
   if (isJson) return asJson(say, facts);
   const tools = rows(facts.tools);
   const shown = tools.filter(({ state }) => state === 'shown');
+  if (cost === true) return showCost(say, facts, shown);
   const width = Math.min(40, Math.max(0, ...shown.map(({ name }) => text(name).length)));
   for (const { name, description, title } of shown)
     say(`${text(name).padEnd(width)}  ${firstLine(description ?? title)}`.trimEnd());
@@ -82,6 +85,16 @@ export async function showTools({ ask, say, isJson }: AskCommand, { as, endpoint
     say(`not shown: ${text(name)}  ${text(state)}${why === undefined ? '' : `: ${text(why)}`}`);
   for (const { backend, state, message } of rows(facts.backends).filter((it) => it.state !== 'read'))
     say(`not read: ${text(backend)}  ${text(state)}${message === undefined ? '' : `: ${text(message)}`}`);
+  return 0;
+}
+
+function showCost(say: AskCommand['say'], facts: AnswerFacts, shown: readonly AnswerFacts[]): number {
+  const dearest = [...shown].sort((a, b) => Number(b.tokens) - Number(a.tokens));
+  for (const { name, tokens } of dearest) say(`${text(tokens).padStart(7)}  ${text(name)}`);
+  const { budget, listed, whole, stubs } = isObject(facts.cost) ? facts.cost : {};
+  say(`${text(whole).padStart(7)}  all ${shown.length} tools, whole (estimated tokens)`);
+  if (budget !== undefined)
+    say(`${text(listed).padStart(7)}  as listed within the budget of ${text(budget)}: ${text(stubs)} in short form`);
   return 0;
 }
 

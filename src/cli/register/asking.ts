@@ -12,6 +12,7 @@ export function registerAsking(program: Command): void {
   asking(program.command('tools').description('list the tools of a running gateway'))
     .option('--as <who>', 'as this caller sees them; default: as you do')
     .option('--endpoint <path>', 'at this endpoint; default: the first one')
+    .option('--cost', 'with the tokens that each needs in a list')
     .action((flags: AskFlags & ToolsWish) =>
       asked(flags, async (command) => (await commands()).showTools(command, flags)),
     );

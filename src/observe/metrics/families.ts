@@ -183,6 +183,12 @@ export const metricFamilies = {
     help: '1 where the pin file could be read, 0 where it could not. Absent without pins.',
     labels: ['mode'],
   },
+  toolListTokens: {
+    name: 'bascule_tool_list_tokens',
+    type: 'gauge',
+    help: 'Estimated tokens of the list of tools that was made last at an endpoint with a budget: as it is listed, and with all entries whole. Absent before the first list.',
+    labels: ['bascule_endpoint', 'form'],
+  },
   pinChanges: {
     name: 'bascule_pin_changes',
     type: 'gauge',

@@ -1,4 +1,5 @@
 /** What is read at the moment of a scrape: states and sizes of the gateway, and what `Counters` has counted. */
+import type { ListCost } from '../../budget/plan.ts';
 import type { Backend, BackendState } from '../../exchange/upstream-session.ts';
 import type { PinGuard } from '../../pins/ports.ts';
 import type { Session } from '../../session/session.ts';
@@ -18,6 +19,8 @@ export interface MetricSources {
   readonly pins: PinGuard | undefined;
   /** Open event streams. */
   readonly streams: number;
+  /** By the paths of endpoints with a budget. */
+  readonly toolLists: ReadonlyMap<string, ListCost>;
 }
 
 const backendStates: readonly BackendState['state'][] = ['starting', 'personal', 'ready', 'refused', 'down'];
@@ -42,6 +45,10 @@ export function readGauges(sources: MetricSources): readonly Series[] {
   readSessions(gauges, sources.sessions.all());
   for (const backend of sources.backends) readBackend(gauges, backend);
   if (sources.pins !== undefined) readPins(gauges, sources.pins);
+  for (const [path, { tokens, wholeTokens }] of sources.toolLists) {
+    gauges.set('toolListTokens', tokens, path, 'listed');
+    gauges.set('toolListTokens', wholeTokens, path, 'whole');
+  }
   const counts = sources.counters.snapshot();
   for (const [name, { metric, labels = [] }] of Object.entries(counted))
     gauges.set(metric, counts[name] ?? 0, ...labels);

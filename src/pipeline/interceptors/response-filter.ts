@@ -76,14 +76,15 @@ export function sessionFilter(shared: Pick<SharedServices, 'currentGeneration' |
   };
 }
 
-/** Pins judge calls by the cached lists of a session. At a merged endpoint its links invalidate them. */
+/** Pins and budgets judge calls by the cached lists of a session. At a merged endpoint its links invalidate them. */
 function noteListChange(
   { currentGeneration, listCache }: Pick<SharedServices, 'currentGeneration' | 'listCache'>,
   session: Session,
   backend: string,
   { method }: Notification,
 ): void {
-  const kind = currentGeneration.now.pins === undefined ? undefined : changedList(method);
+  const isRead = currentGeneration.now.pins !== undefined || session.endpoint.budget !== undefined;
+  const kind = isRead ? changedList(method) : undefined;
   if (kind !== undefined) listCache.changed(backend, kind.lists, sessionOwner(session));
 }
 
