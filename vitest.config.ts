@@ -16,7 +16,7 @@ const foreign = ['**/node_modules/**', '**/.cache/**'];
  * Need programs of other people: `npm run test:redis`, `test:opa`, `test:restart`, `test:reverse-proxies`,
  * `test:sandbox`.
  */
-const servers = ['tests/{redis,opa,interop,reverse-proxies,sandbox}/**'];
+const servers = ['tests/{redis,opa,interop,reverse-proxies,sandbox,delivery}/**'];
 const program = ['tests/build.ts'];
 
 export default defineConfig({
