@@ -233,6 +233,8 @@ export interface EndpointConfig {
   readonly overrides?: readonly BackendOverrides[];
   /** How much of its tools is listed, in tokens. Absent: all of it. */
   readonly budget?: { readonly tokens: number };
+  /** The gateway waits for tasks in the place of modern clients without tasks. */
+  readonly tasks?: 'poll';
   /** Where the config makes this endpoint deviate from the specification. For the start-up message. */
   readonly deviations: readonly string[];
 }

@@ -41,6 +41,7 @@ const endpointShape = shape.closed('a map with `path`', {
   budget: shape
     .closed('a map with `tokens`', { tokens: z.int({ error: tokensExpected }).min(1, { error: tokensExpected }) })
     .exactOptional(),
+  tasks: shape.choice(['poll']).exactOptional(),
 });
 export type EndpointDraft = z.infer<typeof endpointShape>;
 
@@ -117,10 +118,15 @@ function checkNames(document: ConfigDocument, path: Path, given: readonly string
 }
 
 function buildEndpoint(draft: EndpointDraft, backends: readonly string[], identity: GuardSettings): EndpointConfig {
-  const { path, denials, sessions, names, traces, extensions, budget } = draft;
+  const { path, denials, sessions, names, traces, extensions, budget, tasks } = draft;
   const profile = buildFullProfile(draft.profile);
   const deviations = deviationsOf(profile);
-  const chosen = { ...(traces && { traces }), ...(extensions && { extensions }), ...(budget && { budget }) };
+  const chosen = {
+    ...(traces && { traces }),
+    ...(extensions && { extensions }),
+    ...(budget && { budget }),
+    ...(tasks && { tasks }),
+  };
   return { path, backends, profile, denials, sessions, names, identity, ...chosen, deviations };
 }
 

@@ -13,6 +13,10 @@ export const backends = rows(
       message: 'Backend sent an invalid response',
       when: 'The response of the backend cannot be used: it has no body, is not JSON-RPC, has an unknown result type, or holds a server request that is ambiguous.',
     },
+    task_ended: {
+      message: 'The task of the call ended without a result',
+      when: 'The gateway waited for a task in the place of the client, and the backend cancelled it or knows it no longer.',
+    },
     backend_timeout: {
       message: 'Backend timed out',
       when: 'The backend sent nothing for longer than `limits.idleMs`, or the whole call took longer than `limits.totalMs`.',

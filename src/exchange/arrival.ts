@@ -27,6 +27,8 @@ export interface Endpoint {
   readonly overrides?: readonly BackendOverrides[] | undefined;
   /** How much of its tools is listed, in tokens. Absent: all of it. */
   readonly budget?: { readonly tokens: number } | undefined;
+  /** The gateway waits for tasks in the place of modern clients without tasks, as it does for legacy ones. */
+  readonly tasks?: 'poll' | undefined;
   /** What becomes of clients' trace context, where the config says so. */
   readonly traces?: 'parent' | 'link' | 'none' | undefined;
 }

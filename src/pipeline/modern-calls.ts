@@ -55,9 +55,10 @@ export class ModernCalls implements EraCalls {
     this.#respond(context, context.resolved.backend, about, calls);
   }
 
-  /** Where people are asked for consent, a call to a modern backend may be pending, too. */
-  #mayBePending({ call, generation }: RequestContext): boolean {
-    return generation.consenting !== undefined && member(call.message.params, 'requestState') !== undefined;
+  /** Where people are asked for consent, or tasks are waited for, a call to a modern backend may be pending, too. */
+  #mayBePending({ call, generation, endpoint }: RequestContext): boolean {
+    if (generation.consenting === undefined && endpoint.tasks === undefined) return false;
+    return member(call.message.params, 'requestState') !== undefined;
   }
 
   /** The backend may demand a person's consent before it can be reached at all. */
@@ -96,14 +97,14 @@ export class ModernCalls implements EraCalls {
   }
 
   async #findUpstream(context: RequestContext): Promise<void> {
-    const { generation, endpoint, exchange, principal, authorization, call, client, row } = context;
+    const { endpoint, exchange, principal, authorization, call, client, row } = context;
     const { permit } = authorization;
     const { backend } = context.resolved;
     const { pendingCalls, currentGeneration, upstreams } = this.shared;
     const state = member(call.message.params, 'requestState');
     const text = (state && stringAt(call.message.bytes, state)) ?? '';
     const claim = { principal, endpoint: endpoint.path, request: exchange.request };
-    const isPending = generation.consenting !== undefined && state !== undefined && pendingCalls.isOurs(text, claim);
+    const isPending = this.#mayBePending(context) && pendingCalls.isOurs(text, claim);
     // Look up a call that waits for consent before discovering its backend: discovery fails until consent is given.
     const eras = isPending ? [] : (await upstreams.discover(backend, principal)).eras;
     if (isPending || (state !== undefined && !eras.includes('modern'))) {

@@ -7,7 +7,7 @@ import { Failure } from '../errors/failure.ts';
 import type { ServerRequest } from '../exchange/call.ts';
 import { ambiguousMember } from '../wire/ambiguity.ts';
 import { type Raw, resultBytes, rewrite, spliceMessage } from '../wire/compose.ts';
-import type { Notification, ObjectSpan, ResultResponse } from '../wire/message.ts';
+import type { ObjectSpan, ResultResponse } from '../wire/message.ts';
 import { skimMessage } from '../wire/skim.ts';
 import { member, slice, textMember } from '../wire/values.ts';
 
@@ -41,14 +41,14 @@ export interface TaskView {
   mayAsk(ask: Pick<ServerRequest, 'row' | 'message'>): boolean;
 }
 
-export interface ShownTask<M> {
-  readonly message: M;
+export interface ShownTask {
+  readonly message: ResultResponse;
   /** What the backend still waits for. */
   readonly denied: readonly DeniedInput[];
 }
 
 /** The answer of `tasks/get`. */
-export function shownTask(message: ResultResponse, view: TaskView): ShownTask<ResultResponse> {
+export function shownTask(message: ResultResponse, view: TaskView): ShownTask {
   const { set, denied } = shown(message.bytes, message.result, view);
   const members = { ...set, resultType: '"complete"' };
   const rewritten = rewrite(message.bytes, message.result, {
@@ -56,15 +56,6 @@ export function shownTask(message: ResultResponse, view: TaskView): ShownTask<Re
     drop: (key) => isDropped(key, denied, set),
   });
   return { message: withResult(message, rewritten), denied };
-}
-
-/** The same in `notifications/tasks`. */
-export function toldTask(message: Notification, view: TaskView): ShownTask<Notification> {
-  const { params } = message;
-  if (params === undefined) throw new Failure('backend_invalid');
-  const { set, denied } = shown(message.bytes, params, view);
-  const rewritten = rewrite(message.bytes, params, { set, drop: (key) => isDropped(key, denied, set) });
-  return { message: skimMessage(spliceMessage(message, [{ span: params, with: rewritten }])) as Notification, denied };
 }
 
 /** Neither the backend's own state, nor server requests of which none is left. */

@@ -16,12 +16,10 @@ export interface ExtensionRow {
   readonly since: Revision;
   /** Its methods. They are known like those of the core, to backends that declare the extension. */
   readonly methods?: readonly MethodRow[];
-  /** Clients use its methods and filters only in requests that declare it. */
+  /** Clients use its methods only in requests that declare it. */
   readonly declaredByClients?: true;
   /** Result types that it adds, by the methods that may have them. Only clients that declare it get them. */
   readonly resultTypes?: Readonly<Record<string, readonly string[]>>;
-  /** Members of the filter of `subscriptions/listen` that it adds. */
-  readonly filters?: readonly string[];
   /**
    * The settings of clients by which backends may choose what they list, and the known values of each. Others are not
    * declared when lists are read: a client could make the gateway keep as many lists as it likes.
@@ -117,20 +115,10 @@ const rows: readonly ExtensionRow[] = [
       { ...ofTasks, method: 'tasks/get', from: 'either', since: '2025-11-25' },
       { ...ofTasks, method: 'tasks/cancel', from: 'either', since: '2025-11-25' },
       { ...ofTasks, method: 'tasks/update', from: 'client', since: '2026-07-28' },
-      {
-        method: 'notifications/tasks',
-        kind: 'notification',
-        from: 'server',
-        since: '2026-07-28',
-        extension: tasks,
-        name: 'taskId',
-        action: 'notify',
-      },
     ],
     declaredByClients: true,
     // Earlier drafts gave the result of `tasks/get` the type that only the creation has now.
     resultTypes: { task: ['tools/call', 'tasks/get'] },
-    filters: ['taskIds'],
   },
 ];
 
@@ -145,11 +133,6 @@ export function extensionRow(id: string): ExtensionRow | undefined {
 /** The extension that gives results of this method this type. */
 export function extensionOfResult(type: string, method: string): string | undefined {
   return rows.find(({ resultTypes }) => resultTypes?.[type]?.includes(method))?.id;
-}
-
-/** The extension that adds this member to the filter of `subscriptions/listen`. */
-export function extensionOfFilter(member: string): string | undefined {
-  return rows.find(({ filters }) => filters?.includes(member))?.id;
 }
 
 /** What the config says of extensions, by id: `pass` lets an unknown one pass as data, `deny` leaves one out. */

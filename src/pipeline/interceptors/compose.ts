@@ -9,6 +9,7 @@
  *   overrides        gives the list of a single backend the form that the config wants      override-filter.ts
  *   client names     gives the client its own names back                                     catalog/name-resolver.ts
  *   tasks            the same for tasks and their results, which the response filter sees    task-results.ts
+ *   task poll        calls again with tasks where a modern backend demands them, and polls   task-poll.ts
  *   task wait        makes a call as a task where its tool demands that, and waits for it    task-wait.ts
  *
  * One object does this for all rounds of a request, because nearly every call needs none of it: an interceptor that has
@@ -27,6 +28,7 @@ import { ConsentRounds, consentPage } from './consent.ts';
 import { withOverrides } from './override-filter.ts';
 import { isLaterRound, reauthorize } from './reauthorize.ts';
 import { filterAsk, filterNotification, filterOutcome } from './response-filter.ts';
+import { needsPolling, polledCall } from './task-poll.ts';
 import { taskOutcome } from './task-results.ts';
 
 /** How calls are made for clients of one era. */
@@ -56,6 +58,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
   #sink: CallSink | undefined;
   #call: Call | undefined;
   #consent: ConsentRounds | undefined;
+  #isPolling = false;
 
   constructor(calls: EraCalls, context: RequestContext, upstream: UpstreamLease | undefined) {
     this.#calls = calls;
@@ -67,6 +70,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
     this.#request = request;
     this.#sink = sink;
     this.#consent = undefined;
+    this.#isPolling = false;
     if (request.round === undefined) this.#call = this.#callBackend(request);
     else this.#beginAgain(request);
     return this;
@@ -133,6 +137,7 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
       return;
     }
     const { target, row } = this.#context;
+    if (outcome.kind === 'error' && this.#polls(outcome)) return;
     if (row.action === 'task' || (outcome.kind === 'result' && (outcome.type ?? outcome.progressToken) !== undefined)) {
       this.#sink?.settle(taskOutcome(this.#calls.shared, this.#context, outcome));
       return;
@@ -147,6 +152,15 @@ export class InterceptedCall implements CallStarter, Call, CallSink {
     if (row.list === undefined) this.#sink?.settle(filtered);
     else if (filtersEntries(this.#context)) void this.#settleShown(filtered);
     else this.#settleList(filtered);
+  }
+
+  /** True where the call is made again, and waited for in the place of the client. */
+  #polls(outcome: CallOutcome & { kind: 'error' }): boolean {
+    const request = this.#request;
+    if (this.#isPolling || request === undefined || !needsPolling(this.#context, outcome)) return false;
+    this.#isPolling = true;
+    this.#call = polledCall(this.#calls, this.#context, request, this);
+    return true;
   }
 
   async #settleShown(outcome: CallOutcome): Promise<void> {

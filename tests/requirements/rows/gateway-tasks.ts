@@ -25,6 +25,11 @@ export const gatewayTasks = {
     behaviour:
       'Requests about a task are decided like its tool, and questions of a task like those of a call; polls are no calls for rates.',
   }),
+  'gateway:tasks:polled': held({
+    spec: 'gateway',
+    behaviour:
+      'A legacy client, and at endpoints that say so a modern one without tasks, gets the result of a tool that runs only as a task; it is asked on the way, and its cancellation cancels the task.',
+  }),
   'gateway:tasks:kit': held({
     spec: 'gateway',
     behaviour: 'The ten scenarios of the official kit for tasks give the same at both kinds of endpoints as directly.',
