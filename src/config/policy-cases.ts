@@ -1,7 +1,8 @@
 /** Cases for `bascule policy test`: a request, and the expected decision. */
 import * as z from 'zod';
+import { findToolsRow } from '../budget/find-tools.ts';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../identity/principal.ts';
-import { actions, askKinds, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
+import { actions, askKinds, FIND, RPC, type ThingKind, thingsOf } from '../policy/actions.ts';
 import type { World } from '../policy/match.ts';
 import type { Operation, PolicyQuestion } from '../policy/question.ts';
 import { type RuleEffect, ruleEffects } from '../policy/rules.ts';
@@ -139,6 +140,7 @@ function soleBackend({ backends }: World): string {
 
 function rowOf(action: string, ask: string | undefined): Operation {
   if (action === RPC) return { method: '', kind: 'request', action };
+  if (action === FIND) return findToolsRow;
   const rows = methods.filter((row) => row.action === action);
   return rows.find(({ method }) => ask !== undefined && method.startsWith(ask)) ?? rows[0]!;
 }

@@ -156,7 +156,7 @@ describe('policy check', () => {
     expect(checkPolicy(given)).toBe(0);
     expect(said).toEqual([
       'The policy is enforced: everything that no rule allows is denied.',
-      'These actions need no rule: connect, ping, cancel, progress, notify, list, ask.',
+      'These actions need no rule: connect, ping, cancel, progress, notify, list, find, ask.',
       "interns-read: everybody with department sales of the group interns may call or get, tools read_*, of the backend files, where the argument path is like /srv/**, where the argument amount is at most 100, when name != 'read_secret'.",
       'no-deletes: everybody must not do anything, tools *_delete. (Recorded only.)',
       'ci: everybody with the key ci may do anything.',
@@ -195,8 +195,9 @@ describe('policy test', () => {
   - { action: ask, ask: sampling, expect: deny, rule: no-sampling }
   - { action: ask, ask: roots, expect: allow }
   - { principal: local, action: call, tool: x, endpoint: /team/mcp, expect: deny }
+  - { principal: local, action: find, expect: allow }
 `;
-    expect(run(cases)).toEqual({ code: 0, said: ['6 of 6 cases as expected'] });
+    expect(run(cases)).toEqual({ code: 0, said: ['7 of 7 cases as expected'] });
   });
 
   test('names the cases with another outcome', () => {

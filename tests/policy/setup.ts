@@ -1,9 +1,11 @@
 /** Policies, principals and questions, as a test wants them. */
+
+import { findToolsRow } from '../../src/budget/find-tools.ts';
 import { ConfigDocument } from '../../src/config/document.ts';
 import { readPolicy } from '../../src/config/policy.ts';
 import { ConfigError } from '../../src/config/problems.ts';
 import { keyPrincipal, localPrincipal, type Principal, tokenPrincipal } from '../../src/identity/principal.ts';
-import { RPC } from '../../src/policy/actions.ts';
+import { FIND, RPC } from '../../src/policy/actions.ts';
 import { scalarAt } from '../../src/policy/facts.ts';
 import type { World } from '../../src/policy/match.ts';
 import { Policy } from '../../src/policy/policy.ts';
@@ -68,6 +70,7 @@ export function rowOf(actionOrMethod: string): MethodRow {
 
 /** The same for what is not of MCP, too. */
 export function deedOf(actionOrMethod: string): PolicyQuestion['row'] {
+  if (actionOrMethod === FIND) return findToolsRow;
   return actionOrMethod === RPC ? { method: '', kind: 'request', action: RPC } : rowOf(actionOrMethod);
 }
 
