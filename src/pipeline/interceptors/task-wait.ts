@@ -1,7 +1,8 @@
 /**
  * For tools of 2025-11-25 that run only as tasks, where the client did not ask for one: the gateway makes the call as
  * a task, waits for its result on the same upstream session, and answers with it. The client sees an ordinary call:
- * progress and server requests come on its stream. A refusal comes before the tool runs, so nothing runs twice.
+ * progress and server requests come on its stream. A tool that is not listed as running as a task is never called as
+ * one: its errors may come after it ran, and it must not run twice.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation
  */
 import { errorCode } from '../../bridge/era-translation.ts';
@@ -18,7 +19,7 @@ import type { RequestContext } from '../context.ts';
 import { readerOf } from '../resolve.ts';
 import type { StageServices } from '../services.ts';
 
-/** What the specification lets a server answer to a plain call of such a tool. */
+/** What the specification lets a server answer to a plain call of such a tool, before it runs. */
 const refusals: ReadonlySet<number> = new Set([-32601, -32600]);
 
 /** How calls are made on one upstream session. */
@@ -38,6 +39,7 @@ export class TaskWait implements Call, CallSink {
   #state: 'plain' | 'making' | 'waiting' | 'over' = 'plain';
   #call: Call | undefined;
   #task: string | undefined;
+  #mayBeTask = false;
   #release: (() => void) | undefined;
 
   constructor(options: TaskWaitOptions, request: CallRequest, sink: CallSink) {
@@ -46,10 +48,11 @@ export class TaskWait implements Call, CallSink {
     this.#sink = sink;
   }
 
-  /** `isRequired`: the backend lists the tool as one that runs only as a task. */
-  begin(isRequired: boolean): this {
+  /** `support`: what the backend lists of the tool (`taskSupport`). */
+  begin(support: string | undefined): this {
     this.#release = this.#options.hold?.();
-    if (isRequired) this.#make();
+    this.#mayBeTask = support === 'optional';
+    if (support === 'required') this.#make();
     else this.#start(this.#request);
     return this;
   }
@@ -79,7 +82,8 @@ export class TaskWait implements Call, CallSink {
   }
 
   settle(outcome: CallOutcome): void {
-    if (this.#state === 'plain' && outcome.kind === 'error' && refusals.has(errorCode(outcome.message))) {
+    const isPlain = this.#state === 'plain' && this.#mayBeTask;
+    if (isPlain && outcome.kind === 'error' && refusals.has(errorCode(outcome.message))) {
       this.#make();
       return;
     }
@@ -141,11 +145,13 @@ export function waitingForTask(
   const options = { discovery, ttlMs: limits.totalMs, start, ...(hold && { hold }) };
   const { bytes, params } = request.message;
   const name = textMember(bytes, params, 'name');
-  const isRequired = async () => {
+  const listed = async () => {
     const tools = await lists.parts.entriesOf(context.resolved.backend, readerOf(services, context));
     const tool = tools.find(({ key }) => key === name);
-    return tool !== undefined && taskSupport(tool.bytes) === 'required';
+    return tool && taskSupport(tool.bytes);
   };
+  // What is not known of its list says nothing of the tool.
+  const support = listed().catch(() => undefined);
   const release = () => upstream.release?.();
-  return LateCall.after(isRequired(), sink, (is) => new TaskWait(options, request, sink).begin(is), release);
+  return LateCall.after(support, sink, (is) => new TaskWait(options, request, sink).begin(is), release);
 }

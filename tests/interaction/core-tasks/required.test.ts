@@ -103,14 +103,34 @@ it('the task is cancelled with the call, and after the time limit', verifies('ga
   expect((await backend.arrival('tasks/cancel', 2)).message.params).toEqual({ taskId: 'task-2' });
 });
 
+it.each([
+  { name: 'never', listed: 'as one that cannot run as a task', code: -32601 },
+  { name: 'never', listed: 'as one that cannot run as a task', code: -32600 },
+  { name: 'x', listed: 'by no name', code: -32601 },
+])(
+  'a tool that is listed $listed and answers $code is called once: its error may come after it ran',
+  verifies('gateway:tasks:waited-for'),
+  async ({ name, code }) => {
+    const backend = await taskBackend({ 'tools/call': (turn) => turn.error(code, 'refused') });
+    const gateway = await startGateway({ backends: { b: { url: backend.url } } });
+    const params = { name, arguments: {} };
+    const { error } = (await send(gateway.url(), modern({ ...called, params }))).json();
+    expect(error).toMatchObject({ code, message: 'refused' });
+    const client = await connectLegacy(gateway.url());
+    expect((await ask(client, 'tools/call', params)).error).toMatchObject({ code, message: 'refused' });
+    expect(backend.of('tools/call').map(({ message }) => message.params.task)).toEqual([undefined, undefined]);
+  },
+);
+
 it(
-  'a tool that fails either way is refused once as it is, with the status of an error',
+  'a tool that may run as a task and refuses to run without is called as one',
   verifies('gateway:tasks:waited-for'),
   async () => {
     const refuse = (turn: Json) => turn.error(-32601, turn.message.params.task ? 'no such tool' : 'must be a task');
     const backend = await taskBackend({ 'tools/call': refuse });
     const gateway = await startGateway({ backends: { b: { url: backend.url } } });
-    const { error } = (await send(gateway.url(), modern({ ...called, params: { name: 'x', arguments: {} } }))).json();
+    const params = { name: 'maybe', arguments: {} };
+    const { error } = (await send(gateway.url(), modern({ ...called, params }))).json();
     expect(error).toMatchObject({ code: -32601, message: 'no such tool' });
     expect(backend.of('tools/call')).toHaveLength(2);
   },
