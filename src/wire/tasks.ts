@@ -3,10 +3,10 @@
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import { concat, rewrite, spliceMessage } from './compose.ts';
-import type { Message, Notification, ObjectSpan, Request, ResultResponse } from './message.ts';
+import type { ErrorResponse, Message, Notification, ObjectSpan, Request, ResultResponse, Span } from './message.ts';
 import type { Revision } from './revisions.ts';
 import { elementsAt, membersAt, skimMessage } from './skim.ts';
-import { asBuffer, isObject, member, slice, textMember } from './values.ts';
+import { asBuffer, isObject, member, slice, textMember, valueAt } from './values.ts';
 
 const REVISION: Revision = '2025-11-25';
 const RELATED = 'io.modelcontextprotocol/related-task';
@@ -104,6 +104,29 @@ export function statusOf(notification: Notification, id: string): Notification {
   const { params } = notification;
   if (params === undefined) return notification;
   return withRelatedTask(withBodyOf(notification, params, { taskId: JSON.stringify(id) }), id);
+}
+
+/** Longer texts of errors are cut where an id is replaced in them: a short id may occur at every letter. */
+const ERROR_CHARACTERS = 4_096;
+/** More data is not searched for an id, and left out. */
+const ERROR_DATA_BYTES = 64 * 1024;
+
+/** An error under another id of the task that it names. Data with the backend's id is left out. */
+export function withoutOwnId(message: ErrorResponse, own: string, id: string): ErrorResponse {
+  const { bytes, error } = message;
+  if (own === '') return message;
+  const text = textMember(bytes, error, 'message') ?? '';
+  const data = member(error, 'data');
+  const isInData = data !== undefined && mayName(bytes, data, own);
+  if (!isInData && !text.includes(own)) return message;
+  const shown = text.includes(own) ? text.slice(0, ERROR_CHARACTERS).replaceAll(own, () => id) : text;
+  const set = { message: JSON.stringify(shown) };
+  return reread(message, error, rewrite(bytes, error, { set, drop: (key) => key === 'data' && isInData }));
+}
+
+function mayName(bytes: Uint8Array, data: Span, own: string): boolean {
+  if (data.end - data.start > ERROR_DATA_BYTES) return true;
+  return JSON.stringify(valueAt(bytes, data)).includes(JSON.stringify(own).slice(1, -1));
 }
 
 export function taskIdIn({ bytes, params }: Pick<Notification, 'bytes' | 'params'>): string | undefined {

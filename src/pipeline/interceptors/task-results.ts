@@ -10,6 +10,7 @@ import { onFulfilled } from '../../exchange/on-fulfilled.ts';
 import { callOnce, ownRequest } from '../../exchange/own-call.ts';
 import { createdTask, type DeniedInput, ownTaskId, shownTask } from '../../tasks/task-message.ts';
 import type { ResultResponse } from '../../wire/message.ts';
+import { taskIdIn, withoutOwnId } from '../../wire/tasks.ts';
 import { textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
 import type { SharedServices } from '../services.ts';
@@ -18,8 +19,9 @@ import { type Answered, asOfNow, refusedAsk } from './response-filter.ts';
 
 const INVALID_PARAMS = -32602;
 
-export function taskOutcome(shared: SharedServices, context: RequestContext, outcome: Answered): CallOutcome {
+export function taskOutcome(shared: SharedServices, context: RequestContext, answered: Answered): CallOutcome {
   try {
+    const outcome = answered.kind === 'error' ? underClientsId(context, answered) : answered;
     if (outcome.vocabulary !== 'modern') return coreTaskOutcome(shared, context, outcome);
     if (outcome.kind === 'error') return isUnknown(context, outcome) ? failed(new Failure('unknown_task')) : outcome;
     const { message } = outcome;
@@ -32,7 +34,13 @@ export function taskOutcome(shared: SharedServices, context: RequestContext, out
   }
 }
 
-/** The backend's text may have its own id in it. */
+/** The backend's text may have its own id of the task in it. */
+function underClientsId({ request, row, resolved }: RequestContext, outcome: Answered & { kind: 'error' }): Answered {
+  if (row.action !== 'task') return outcome;
+  const message = withoutOwnId(outcome.message, taskIdIn(resolved.message) ?? '', taskIdIn(request) ?? '');
+  return { ...outcome, message };
+}
+
 function isUnknown({ row }: RequestContext, outcome: Answered & { kind: 'error' }): boolean {
   return row.action === 'task' && row.method !== 'tasks/update' && errorCode(outcome.message) === INVALID_PARAMS;
 }

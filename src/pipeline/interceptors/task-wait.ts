@@ -13,7 +13,14 @@ import type { Discovery } from '../../exchange/upstream-session.ts';
 import { namedTask } from '../../session/session-tasks.ts';
 import type { UpstreamLease } from '../../upstream/upstream-pool.ts';
 import type { Notification } from '../../wire/message.ts';
-import { cancelsTasks, createdTaskId, taskStatus, taskSupport, withoutRelatedTask } from '../../wire/tasks.ts';
+import {
+  cancelsTasks,
+  createdTaskId,
+  taskStatus,
+  taskSupport,
+  withoutOwnId,
+  withoutRelatedTask,
+} from '../../wire/tasks.ts';
 import { textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
 import { readerOf } from '../resolve.ts';
@@ -82,8 +89,8 @@ export class TaskWait implements Call, CallSink {
   }
 
   settle(outcome: CallOutcome): void {
-    const isPlain = this.#state === 'plain' && this.#mayBeTask;
-    if (isPlain && outcome.kind === 'error' && refusals.has(errorCode(outcome.message))) {
+    const mayBeMade = this.#state === 'plain' && this.#mayBeTask;
+    if (mayBeMade && outcome.kind === 'error' && refusals.has(errorCode(outcome.message))) {
       this.#make();
       return;
     }
@@ -96,10 +103,17 @@ export class TaskWait implements Call, CallSink {
       return;
     }
     if (outcome.kind === 'failure') this.#cancelTask();
-    const isOfTask = this.#state !== 'plain' && outcome.kind === 'result';
+    const isPlain = this.#state === 'plain';
     this.#end();
-    if (!isOfTask) this.#sink.settle(outcome);
-    else this.#sink.settle({ kind: 'result', message: withoutRelatedTask(outcome.message), vocabulary: 'legacy' });
+    this.#sink.settle(isPlain ? outcome : this.#ofCall(outcome));
+  }
+
+  /** What the task ended with, for a client that knows of no task. */
+  #ofCall(outcome: CallOutcome): CallOutcome {
+    if (outcome.kind === 'result')
+      return { kind: 'result', message: withoutRelatedTask(outcome.message), vocabulary: 'legacy' };
+    if (outcome.kind === 'failure') return outcome;
+    return { ...outcome, message: withoutOwnId(outcome.message, this.#task ?? '', '(task)') };
   }
 
   #make(): void {

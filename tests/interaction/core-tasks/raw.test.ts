@@ -6,7 +6,7 @@ import { type Json, send, until } from '../harness/client.ts';
 import { bearer, keyRing } from '../harness/credentials.ts';
 import { connectLegacy, type LegacyClient, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
-import { legacyBackend, type Script, type ScriptedBackend } from '../harness/http-backend.ts';
+import { legacyBackend, type Script, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 import { restarted } from '../harness/restarted.ts';
 import { ask, begin, each, listed, related, taskBackend, taskOf } from './raw-backend.ts';
 
@@ -77,6 +77,27 @@ describe('tasks of one principal', () => {
     }
     expect(backend.of('tasks/get')).toEqual([]);
   });
+
+  it(
+    'are named by the id of the client in what a backend says of an error',
+    verifies('gateway:tasks:ids'),
+    async () => {
+      const refuse = (turn: Turn) => {
+        const { taskId } = turn.message.params;
+        turn.error(-32602, `Task not found: ${taskId}`, { about: [taskId] });
+      };
+      const { client } = await single({ 'tasks/get': refuse, 'tasks/result': refuse, 'tasks/cancel': refuse });
+      const taskId = await begin(client, 'maybe');
+      for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+        const { error } = await ask(client, method, { taskId });
+        expect(error).toEqual({ code: -32602, message: `Task not found: ${taskId}` });
+      }
+      expect((await ask(client, 'tools/call', { name: 'must', arguments: {} })).error).toEqual({
+        code: -32602,
+        message: 'Task not found: (task)',
+      });
+    },
+  );
 
   it('are denied with the tool that made them', verifies('gateway:tasks:policy'), async () => {
     const backend = await taskBackend();

@@ -194,6 +194,18 @@ describe.each([
   });
 });
 
+it('what a backend says of an error has the id of the client', verifies('gateway:tasks:ids'), async () => {
+  const { one, url } = await open();
+  const ask = guest(url(false));
+  const { result } = await ask('tools/call', { name: 'slow_compute', arguments: { seconds: 60 } });
+  const { taskId } = result;
+  one.jobs.clear();
+  for (const method of ['tasks/get', 'tasks/cancel'])
+    expect((await ask(method, { taskId })).error).toMatchObject({ code: -32602, message: 'Unknown task' });
+  const { error } = await ask('tasks/update', { taskId, inputResponses: {} });
+  expect(error).toEqual({ code: -32602, message: `Unknown task: ${taskId}` });
+});
+
 it('an id does not open at another endpoint', verifies('gateway:tasks:ids'), async () => {
   const { url } = await open();
   const { result } = await guest(url(false))('tools/call', { name: 'slow_compute', arguments: { seconds: 60 } });
