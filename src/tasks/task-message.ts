@@ -28,6 +28,13 @@ export function createdTask(message: ResultResponse, taskId: string): ResultResp
   return withResult(message, rewrite(message.bytes, message.result, { set, drop: (key) => detail.has(key) }));
 }
 
+/** The answer of `tasks/update` and `tasks/cancel`, which says nothing of the task. */
+export function acknowledgement(message: ResultResponse): ResultResponse {
+  const isKept = (key: string) => key === 'resultType' || key === '_meta';
+  if (message.result.members.every(({ key }) => isKept(key))) return message;
+  return withResult(message, rewrite(message.bytes, message.result, { drop: (key) => !isKept(key) }));
+}
+
 /** A server request of a task that is not passed on. */
 export interface DeniedInput {
   readonly key: string;

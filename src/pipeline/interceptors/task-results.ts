@@ -8,9 +8,9 @@ import { Failure } from '../../errors/failure.ts';
 import type { CallOutcome } from '../../exchange/call.ts';
 import { onFulfilled } from '../../exchange/on-fulfilled.ts';
 import { callOnce, ownRequest } from '../../exchange/own-call.ts';
-import { createdTask, type DeniedInput, ownTaskId, shownTask } from '../../tasks/task-message.ts';
+import { acknowledgement, createdTask, type DeniedInput, ownTaskId, shownTask } from '../../tasks/task-message.ts';
 import type { ResultResponse } from '../../wire/message.ts';
-import { taskIdIn, withoutOwnId } from '../../wire/tasks.ts';
+import { taskIdIn, withoutOwnId, withoutRelatedTask } from '../../wire/tasks.ts';
 import { textMember } from '../../wire/values.ts';
 import type { RequestContext } from '../context.ts';
 import type { SharedServices } from '../services.ts';
@@ -24,9 +24,10 @@ export function taskOutcome(shared: SharedServices, context: RequestContext, ans
     const outcome = answered.kind === 'error' ? underClientsId(context, answered) : answered;
     if (outcome.vocabulary !== 'modern') return coreTaskOutcome(shared, context, outcome);
     if (outcome.kind === 'error') return isUnknown(context, outcome) ? failed(new Failure('unknown_task')) : outcome;
-    const { message } = outcome;
+    // The design before this one named the task in every answer about it.
+    const message = withoutRelatedTask(outcome.message);
     if (context.row.action !== 'task') return { ...outcome, message: created(shared, context, message) };
-    if (context.row.method !== 'tasks/get') return { ...outcome, message };
+    if (context.row.method !== 'tasks/get') return { ...outcome, message: acknowledgement(message) };
     return { ...outcome, message: shown(shared, context, message) };
   } catch (error) {
     // A result that cannot be checked is not passed on.
@@ -68,7 +69,7 @@ function shown(shared: SharedServices, context: RequestContext, message: ResultR
   const now = asOfNow(shared, context);
   const { message: told, denied } = shownTask(message, {
     taskId: textMember(request.bytes, request.params, 'taskId') ?? '',
-    renamed: (result) => resolved.renamed?.(result) ?? result,
+    renamed: (result) => withoutRelatedTask(resolved.renamed?.(result) ?? result),
     mayAsk: (ask) => refusedAsk(now, ask) === undefined,
   });
   if (denied.length > 0) refuse(shared, context, id, denied);

@@ -7,7 +7,7 @@ import { keyRing } from '../harness/credentials.ts';
 import { modern } from '../harness/eras.ts';
 import { type ConfigValue, startGateway } from '../harness/gateway.ts';
 import { restarted } from '../harness/restarted.ts';
-import { openWorkshop, tasksId, type Workshop } from './workshop.ts';
+import { openWorkshop, related, tasksId, type Workshop } from './workshop.ts';
 
 const capabilities = { elicitation: {}, sampling: {}, extensions: { [tasksId]: {} } };
 
@@ -204,6 +204,27 @@ it('what a backend says of an error has the id of the client', verifies('gateway
     expect((await ask(method, { taskId })).error).toMatchObject({ code: -32602, message: 'Unknown task' });
   const { error } = await ask('tasks/update', { taskId, inputResponses: {} });
   expect(error).toEqual({ code: -32602, message: `Unknown task: ${taskId}` });
+});
+
+it('a backend of an earlier design does not show its own id in answers about a task', {
+  ...verifies('gateway:tasks:ids'),
+}, async () => {
+  const { one, url } = await open();
+  one.isTalkative = true;
+  const ask = guest(url(false));
+  const made = (await ask('tools/call', { name: 'slow_compute', arguments: { seconds: 60 } })).result;
+  const { id } = one.last('slow_compute');
+  const { taskId } = made;
+  one.finish(one.last('slow_compute'), { content: [], _meta: { [related]: { taskId: id }, kept: 1 } });
+  const found = (await ask('tasks/get', { taskId })).result;
+  expect(found.result).toEqual({ content: [], _meta: { kept: 1 } });
+  expect(found._meta).toEqual({ kept: 1 });
+  expect(made._meta).toEqual({ kept: 1 });
+  for (const method of ['tasks/update', 'tasks/cancel'])
+    expect((await ask(method, { taskId, inputResponses: {} })).result).toEqual({
+      resultType: 'complete',
+      _meta: { kept: 1 },
+    });
 });
 
 it('an id does not open at another endpoint', verifies('gateway:tasks:ids'), async () => {

@@ -7,6 +7,7 @@ import type { Json } from '../harness/client.ts';
 import { modernBackend, type ScriptedBackend, type Turn } from '../harness/http-backend.ts';
 
 export const tasksId = 'io.modelcontextprotocol/tasks';
+export const related = 'io.modelcontextprotocol/related-task';
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
@@ -53,6 +54,8 @@ export class Workshop {
   readonly #ears = new Set<Ear>();
   /** Makes a task of every call, whatever the client declares. */
   isRude = false;
+  /** Names the task in every answer about it, as the design before this one demands. */
+  isTalkative = false;
   backend!: ScriptedBackend;
 
   constructor(name: string, options: WorkshopOptions) {
@@ -69,16 +72,17 @@ export class Workshop {
             tools: tools.map((name) => ({ name, inputSchema: object })),
           }),
         'tools/call': (turn) => this.#checked(turn, 'name', false, (params) => this.#call(turn, params)),
-        'tasks/get': (turn) => this.#ofJob(turn, (job) => turn.result({ resultType: 'complete', ...this.shown(job) })),
+        'tasks/get': (turn) =>
+          this.#ofJob(turn, (job) => turn.result({ resultType: 'complete', ...this.shown(job), ...this.#meta(job) })),
         'tasks/update': (turn) =>
           this.#ofJob(turn, (job) => {
             this.#answered(job, turn.message.params.inputResponses ?? {});
-            turn.result({ resultType: 'complete' });
+            this.#acknowledge(turn, job);
           }),
         'tasks/cancel': (turn) =>
           this.#ofJob(turn, (job) => {
             if (job.status === 'working' || job.status === 'input_required') this.#end(job, { status: 'cancelled' });
-            turn.result({ resultType: 'complete' });
+            this.#acknowledge(turn, job);
           }),
         'subscriptions/listen': (turn) => this.#listen(turn),
       },
@@ -114,6 +118,14 @@ export class Workshop {
     job.inputRequests[key] = request;
     job.status = 'input_required';
     this.#tell(job);
+  }
+
+  #meta({ id }: Job): object {
+    return this.isTalkative ? { _meta: { [related]: { taskId: id }, kept: 1 } } : {};
+  }
+
+  #acknowledge(turn: Turn, job: Job): void {
+    turn.result({ resultType: 'complete', ...(this.isTalkative && this.shown(job)), ...this.#meta(job) });
   }
 
   #checked(turn: Turn, name: string, needs: boolean, serve: (params: Json) => void): void {
@@ -155,7 +167,7 @@ export class Workshop {
     const createdAt = new Date().toISOString();
     const job: Job = { id: newId(), name, args, createdAt, status: 'working', inputRequests: {}, answers: {} };
     this.jobs.set(job.id, job);
-    turn.result({ resultType: 'task', ...this.shown(job) });
+    turn.result({ resultType: 'task', ...this.shown(job), ...this.#meta(job) });
     this.#work(job);
   }
 
