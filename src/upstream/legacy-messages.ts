@@ -11,6 +11,7 @@ import type { Notification, Request } from '../wire/message.ts';
 import { methodRow } from '../wire/methods.ts';
 import { era } from '../wire/revisions.ts';
 import { changedList } from '../wire/subscription-filter.ts';
+import { relatedTask, taskIdIn } from '../wire/tasks.ts';
 import { idIn } from '../wire/values.ts';
 import { asFailure } from './as-failure.ts';
 import { METHOD_NOT_FOUND } from './codes.ts';
@@ -116,13 +117,16 @@ export class LegacyMessages {
     const failure = refusedQuestion(message);
     if (failure !== undefined) this.#send(failureBytes(failure, 'legacy', message.id.raw));
     else {
-      const askers = call === undefined ? this.#askers() : [call];
-      if (call === undefined && askers.length > 0) this.asksElsewhere = true;
-      const owner = askers.length === 1 ? askers[0] : undefined;
+      const task = relatedTask(message);
+      const waiting = task === undefined ? undefined : this.#waitingFor(task);
+      // Without a stream a task asks no other call: that may be of another client.
+      const askers = call === undefined && task === undefined ? this.#askers() : [];
+      if (askers.length > 0) this.asksElsewhere = true;
+      const owner = waiting ?? call ?? (askers.length === 1 ? askers[0] : undefined);
       this.#asks ??= this.#newAsks();
       this.#asks.put(message, row, {
         call: owner,
-        guessed: call === undefined,
+        guessed: call === undefined && waiting === undefined,
         put: (ask) => (owner?.sink ?? this.#sink).ask(ask),
       });
     }
@@ -147,6 +151,13 @@ export class LegacyMessages {
 
   #send(answer: Uint8Array): void {
     this.#session.post(answer, 'an answer');
+  }
+
+  /** The call that waits for the result of the backend's task. */
+  #waitingFor(task: string): LegacyCall | undefined {
+    return this.#session.deadlines.find(
+      ({ request: { row, message } }) => row.blocks === true && taskIdIn(message) === task,
+    );
   }
 
   /**
