@@ -2,7 +2,8 @@
 import { Failure } from '../errors/failure.ts';
 import type { CallOutcome } from '../exchange/call.ts';
 import type { Notification, Request, Response } from '../wire/message.ts';
-import { idIn } from '../wire/values.ts';
+import { createdTaskId } from '../wire/tasks.ts';
+import { idIn, member } from '../wire/values.ts';
 import type { HttpFacts } from './channel.ts';
 import { codeOf, METHOD_NOT_FOUND } from './codes.ts';
 import { cancelledBytes } from './envelope.ts';
@@ -38,7 +39,13 @@ export class LegacyCall extends RunningCall<LegacyUpstreamSession> {
   protected override judge(message: Response, http: HttpFacts | undefined): CallOutcome {
     if (message.kind === 'result') {
       if (this.request.row.action === 'subscribe') this.host.standalone.subscribed(this.request);
-      if (this.request.task === undefined) return { kind: 'result', message, vocabulary: 'legacy' };
+      if (this.request.task === undefined) {
+        const isWhole = this.request.row.action !== 'call' || member(message.result, 'content') !== undefined;
+        if (isWhole || createdTaskId(message) === undefined) return { kind: 'result', message, vocabulary: 'legacy' };
+        // The client could not reach it, and the backend's id must not get out.
+        const told = 'The backend made a task of a call that did not ask for one';
+        return { kind: 'failure', failure: new Failure('backend_invalid', { message: told }) };
+      }
       this.host.messages.madeTask(this.key);
       return { kind: 'result', message, vocabulary: 'legacy', progressToken: this.key };
     }

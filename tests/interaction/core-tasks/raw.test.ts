@@ -164,6 +164,26 @@ describe('a call that asks for a task', () => {
   );
 
   it(
+    'fails where it asked for none and the backend made one that nobody can reach',
+    verifies('gateway:tasks:stripped'),
+    async () => {
+      const { client } = await single({ 'tools/call': (turn) => turn.result({ task: taskOf('task-1') }) });
+      const plain = await legacyBackend(
+        { 'tools/call': (turn) => turn.result({ task: taskOf('task-1') }) },
+        { capabilities: { tools: {} } },
+      );
+      const gateway = await startGateway({ backends: { b: { url: plain.url } } });
+      const params = { name: 'never', arguments: {} };
+      const { error } = (await send(gateway.url(), modern({ method: 'tools/call', params }))).json();
+      const refused = await ask(await connectLegacy(gateway.url()), 'tools/call', { ...params, task: {} });
+      for (const failed of [error, refused.error, (await ask(client, 'tools/call', params)).error]) {
+        expect(failed.data.reason).toBe('backend_invalid');
+        expect(JSON.stringify(failed)).not.toContain('task-1');
+      }
+    },
+  );
+
+  it(
     'is refused by the backend for a tool that cannot run as one',
     verifies('tasks:tool-level:forbidden-with-task-32601'),
     async () => {
