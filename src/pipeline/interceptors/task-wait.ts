@@ -6,6 +6,7 @@
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation
  */
 import { errorCode } from '../../bridge/era-translation.ts';
+import { Failure } from '../../errors/failure.ts';
 import type { Call, CallOutcome, CallRequest, CallSink, ServerRequest } from '../../exchange/call.ts';
 import { LateCall } from '../../exchange/late-call.ts';
 import { callOnce, ownRequest } from '../../exchange/own-call.ts';
@@ -29,6 +30,13 @@ import type { StageServices } from '../services.ts';
 /** What the specification lets a server answer to a plain call of such a tool, before it runs. */
 const refusals: ReadonlySet<number> = new Set([-32601, -32600]);
 
+/**
+ * Cancelled calls at one backend that wait for their tasks, to cancel those. Beyond that a call is cancelled like any
+ * other: clients could make and cancel calls without end.
+ */
+const MOST_DROPPED = 64;
+const dropped = new WeakMap<Discovery, number>();
+
 /** How calls are made on one upstream session. */
 export interface TaskWaitOptions {
   readonly discovery: Discovery;
@@ -43,7 +51,8 @@ export class TaskWait implements Call, CallSink {
   readonly #options: TaskWaitOptions;
   readonly #request: CallRequest;
   readonly #sink: CallSink;
-  #state: 'plain' | 'making' | 'waiting' | 'over' = 'plain';
+  /** `dropped`: cancelled before the backend said which task it made. */
+  #state: 'plain' | 'making' | 'dropped' | 'waiting' | 'over' = 'plain';
   #call: Call | undefined;
   #task: string | undefined;
   #mayBeTask = false;
@@ -69,19 +78,30 @@ export class TaskWait implements Call, CallSink {
   }
 
   cancel(reason?: string): void {
-    if (this.#state === 'over') return;
+    if (this.#state === 'over' || this.#state === 'dropped') return;
+    // What becomes a task is cancelled as one:
+    // https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation#behavior-requirements
+    const { discovery } = this.#options;
+    const before = dropped.get(discovery) ?? 0;
+    if (this.#state === 'making' && before < MOST_DROPPED) {
+      dropped.set(discovery, before + 1);
+      this.#state = 'dropped';
+      return;
+    }
     this.#call?.cancel(reason);
     this.#cancelTask();
     this.#end();
   }
 
   notify(notification: Notification): void {
+    if (this.#state === 'dropped') return;
     if (this.#state === 'plain') this.#sink.notify(notification);
     else if (notification.method !== taskStatus) this.#sink.notify(withoutRelatedTask(notification));
   }
 
   ask(ask: ServerRequest): void {
-    this.#sink.ask(this.#state === 'plain' ? ask : namedTask(ask, withoutRelatedTask(ask.message)));
+    if (this.#state === 'dropped') ask.answer({ failure: new Failure('ask_not_supported') });
+    else this.#sink.ask(this.#state === 'plain' ? ask : namedTask(ask, withoutRelatedTask(ask.message)));
   }
 
   pause(retryMs: number | undefined): void {
@@ -92,6 +112,14 @@ export class TaskWait implements Call, CallSink {
     const mayBeMade = this.#state === 'plain' && this.#mayBeTask;
     if (mayBeMade && outcome.kind === 'error' && refusals.has(errorCode(outcome.message))) {
       this.#make();
+      return;
+    }
+    if (this.#state === 'dropped') {
+      const { discovery } = this.#options;
+      dropped.set(discovery, (dropped.get(discovery) ?? 1) - 1);
+      this.#task = outcome.kind === 'result' ? createdTaskId(outcome.message) : undefined;
+      this.#cancelTask();
+      this.#end();
       return;
     }
     const task = this.#state === 'making' && outcome.kind === 'result' ? createdTaskId(outcome.message) : undefined;

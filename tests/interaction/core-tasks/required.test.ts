@@ -7,7 +7,7 @@ import { type Json, send, until } from '../harness/client.ts';
 import { connectLegacy, modern } from '../harness/eras.ts';
 import { startGateway } from '../harness/gateway.ts';
 import { type ClientV1, connectV1, connectV2 } from '../harness/sdk.ts';
-import { ask, related, taskBackend } from './raw-backend.ts';
+import { ask, related, taskBackend, taskOf } from './raw-backend.ts';
 import { startTaskServer } from './sdk-server.ts';
 
 const answer = async () => ({ action: 'accept' as const, content: { name: 'Ada' } });
@@ -102,6 +102,26 @@ it('the task is cancelled with the call, and after the time limit', verifies('ga
   expect(error.data.reason).toBe('backend_timeout');
   expect((await backend.arrival('tasks/cancel', 2)).message.params).toEqual({ taskId: 'task-2' });
 });
+
+it(
+  'a task that is made after its call was cancelled is cancelled, too',
+  verifies('gateway:tasks:waited-for'),
+  async () => {
+    const held = new Held();
+    const backend = await taskBackend({ 'tools/call': held.take });
+    const gateway = await startGateway({ backends: { b: { url: backend.url } } });
+    const client = await connectLegacy(gateway.url());
+    const first = client.post({ jsonrpc: '2.0', id: 5, ...called, params: { name: 'must', arguments: {} } });
+    const turn = await held.nth(1);
+    await client.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
+    turn.result({ task: taskOf('late') });
+    expect((await backend.arrival('tasks/cancel')).message.params).toEqual({ taskId: 'late' });
+    // The specification has no other way to cancel what becomes a task.
+    expect(backend.of('notifications/cancelled')).toEqual([]);
+    expect(backend.of('tasks/result')).toEqual([]);
+    await first.catch(() => undefined);
+  },
+);
 
 it.each([
   { name: 'never', listed: 'as one that cannot run as a task', code: -32601 },
