@@ -9,7 +9,12 @@ import { systemPermit } from '../policy/permit.ts';
 import { checkListen, ListenSlots } from '../subscriptions/limits.ts';
 import { MergedSubscription, type SubscriptionSources } from '../subscriptions/merged-subscription.ts';
 import { ownNotification } from '../subscriptions/notifications.ts';
+import { rewrite, spliceMessage } from '../wire/compose.ts';
+import { extensionOfFilter } from '../wire/extensions.ts';
+import type { Request } from '../wire/message.ts';
+import { membersAt, skimMessage } from '../wire/skim.ts';
 import { type ListKind, readFilter } from '../wire/subscription-filter.ts';
+import { member } from '../wire/values.ts';
 import { authorizeListen, type ListenAuthorization } from './authorize-listen.ts';
 import type { ConfigChange } from './config-change.ts';
 import type { ConnectionState } from './connection-state.ts';
@@ -18,6 +23,7 @@ import { outlived } from './credential-expiry.ts';
 import { hearsOf } from './interceptors/response-filter.ts';
 import { discoverAll } from './merged.ts';
 import type { Pipeline } from './pipeline.ts';
+import { demandExtension } from './resolve-task.ts';
 import type { SharedServices } from './services.ts';
 
 interface OpenListen {
@@ -51,6 +57,7 @@ export class ModernListens {
   /** Reserves the slot before awaiting, so that concurrent requests cannot all pass the limit check. */
   async receive(context: RequestContext): Promise<void> {
     const { principal, authorizer } = context;
+    context.request = withoutExtensionFilters(context);
     checkListen(context.request, this.#shared.limits);
     const release = this.#slots.take(principal);
     let isOpen = false;
@@ -112,6 +119,20 @@ export class ModernListens {
       if (isOther || closed.has(path)) exchange.endSubscription(connection !== undefined);
     }
   }
+}
+
+/**
+ * Filters of extensions name things by ids that mean nothing to a backend, or are its own. They are not honoured, and
+ * the acknowledgement says so. Throws where a client uses one without the extension.
+ */
+function withoutExtensionFilters({ request, client }: RequestContext): Request {
+  const span = member(request.params, 'notifications');
+  const filter = span && membersAt(request.bytes, span);
+  const foreign = filter?.members.flatMap(({ key }) => extensionOfFilter(key) ?? []) ?? [];
+  if (span === undefined || filter === undefined || foreign.length === 0) return request;
+  for (const extension of foreign) demandExtension(client.capabilities, extension);
+  const rest = rewrite(request.bytes, filter, { drop: (key) => extensionOfFilter(key) !== undefined });
+  return skimMessage(spliceMessage(request, [{ span, with: rest }])) as Request;
 }
 
 /** One stream to the client for all backends behind the endpoint. */

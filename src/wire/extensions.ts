@@ -16,10 +16,12 @@ export interface ExtensionRow {
   readonly since: Revision;
   /** Its methods. They are known like those of the core, to backends that declare the extension. */
   readonly methods?: readonly MethodRow[];
-  /** Clients use its methods only in requests that declare it. */
+  /** Clients use its methods and filters only in requests that declare it. */
   readonly declaredByClients?: true;
   /** Result types that it adds, by the methods that may have them. Only clients that declare it get them. */
   readonly resultTypes?: Readonly<Record<string, readonly string[]>>;
+  /** Members of the filter of `subscriptions/listen` that it adds. */
+  readonly filters?: readonly string[];
   /**
    * The settings of clients by which backends may choose what they list, and the known values of each. Others are not
    * declared when lists are read: a client could make the gateway keep as many lists as it likes.
@@ -119,6 +121,7 @@ const rows: readonly ExtensionRow[] = [
     declaredByClients: true,
     // Earlier drafts gave the result of `tasks/get` the type that only the creation has now.
     resultTypes: { task: ['tools/call', 'tasks/get'] },
+    filters: ['taskIds'],
   },
 ];
 
@@ -133,6 +136,11 @@ export function extensionRow(id: string): ExtensionRow | undefined {
 /** The extension that gives results of this method this type. */
 export function extensionOfResult(type: string, method: string): string | undefined {
   return rows.find(({ resultTypes }) => resultTypes?.[type]?.includes(method))?.id;
+}
+
+/** The extension that adds this member to the filter of `subscriptions/listen`. */
+export function extensionOfFilter(member: string): string | undefined {
+  return rows.find(({ filters }) => filters?.includes(member))?.id;
 }
 
 /** What the config says of extensions, by id: `pass` lets an unknown one pass as data, `deny` leaves one out. */
