@@ -101,7 +101,8 @@ export abstract class RunningCall<H extends CallHost = CallHost>
   /** Sends the request as soon as it has a slot. Does nothing where the call is over: some calls start after a wait. */
   start(channel: Channel, outgoing: Outgoing): void {
     if (transitions[this.state].send === undefined) return;
-    const { slots, deadlines } = this.host;
+    const { deadlines } = this.host;
+    const slots = this.blocks ? this.host.slots?.blocking : this.host.slots;
     // Long-lived requests have limits of their own.
     if (slots !== undefined && !this.longLived && !this.hasSlot) {
       this.hasSlot = slots.enter();
@@ -272,7 +273,8 @@ export abstract class RunningCall<H extends CallHost = CallHost>
 
   /** Gives back what the call holds. */
   private leave(how: CallEnding, outcome: CallOutcome | undefined): void {
-    const { deadlines, slots, notes } = this.host;
+    const { deadlines, notes } = this.host;
+    const slots = this.blocks ? this.host.slots?.blocking : this.host.slots;
     if (this.startedAt !== Number.POSITIVE_INFINITY) notes.calls?.ended(this, outcome);
     this.pending = undefined;
     deadlines.remove(this);

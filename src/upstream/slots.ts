@@ -31,12 +31,22 @@ export class Slots {
   /** In order of arrival, which is the order in which they expire. */
   readonly #waiting = new LinkedList<Ticket>();
   #taken = 0;
+  #blocking: Slots | undefined;
   #stopTimer: (() => void) | undefined;
 
   constructor(limits: SlotLimits, clock: TimerClock) {
     this.#limits = limits;
     this.#clock = clock;
     this.#queue = new FairQueue(limits.queuedPerBackend);
+  }
+
+  /**
+   * As many again for calls that wait for something else, such as the result of a task. They may wait for as long as a
+   * call may last, and cost the backend nothing meanwhile: other calls must not wait for them.
+   */
+  get blocking(): Slots {
+    this.#blocking ??= new Slots(this.#limits, this.#clock);
+    return this.#blocking;
   }
 
   /** Takes a slot if one is free and no call waits for it. The caller must give it back. */
@@ -79,6 +89,7 @@ export class Slots {
   }
 
   close(): void {
+    this.#blocking?.close();
     this.#stopTimer?.();
     this.#stopTimer = undefined;
   }

@@ -301,6 +301,21 @@ describe('what a backend says of tasks', () => {
     expect((await ask(client, 'tasks/get', { taskId })).error.data.reason).toBe('backend_invalid');
   });
 
+  it('leaves room for calls while many wait for results', verifies('gateway:tasks:core'), async () => {
+    const limits = { callsPerBackend: 2, queueMs: 200 };
+    const { backend, client } = await single({ 'tasks/result': () => undefined }, { limits });
+    const taskId = await begin(client, 'maybe');
+    const waiting = [1, 2].map((id) => exchangeOf(client, 900 + id, 'tasks/result', { taskId }));
+    await backend.arrival('tasks/result', 2);
+    const third = await ask(client, 'tasks/result', { taskId });
+    expect(third.error.data.reason).toBe('backend_busy');
+    const served = await ask(client, 'tools/call', { name: 'never', arguments: {} });
+    expect(served.result.content[0].text).toBe('plain');
+    for (const id of [901, 902])
+      await client.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    await Promise.allSettled(waiting);
+  });
+
   it('is never relayed as a list', verifies('gateway:tasks:refused'), async () => {
     const { backend, client } = await single();
     expect(client.initialized.capabilities.tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
