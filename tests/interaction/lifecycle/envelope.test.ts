@@ -122,15 +122,16 @@ describe('towards a modern backend', () => {
         'example.com/x': { a: [1.5] },
       };
       const meta = { ...own, progressToken: 'mine', [key('subscriptionId')]: 9, [key('other')]: 'kept' };
-      const tasks = { 'io.modelcontextprotocol/tasks': {}, 'io.modelcontextprotocol/ui': {} };
-      await send(url, modern({ method: 'prompts/list', meta, capabilities: { extensions: tasks } }));
+      const carried = { 'io.modelcontextprotocol/tasks': {}, 'io.modelcontextprotocol/ui': {} };
+      const extensions = { ...carried, 'example.com/unknown': {} };
+      await send(url, modern({ method: 'prompts/list', meta, capabilities: { extensions } }));
       const [{ message }] = backend.of('prompts/list') as [Json];
       expect(message.params._meta).toEqual({
         ...own,
         [key('other')]: 'kept',
         [key('protocolVersion')]: revision,
         [key('clientInfo')]: info,
-        [key('clientCapabilities')]: { extensions: { 'io.modelcontextprotocol/ui': {} } },
+        [key('clientCapabilities')]: { extensions: carried },
         progressToken: message.id,
       });
     },
