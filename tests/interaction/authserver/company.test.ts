@@ -135,6 +135,23 @@ describe('sign-in at a company', verifies('gateway:authserver:company'), () => {
   });
 });
 
+describe('a browser that is signed in', verifies('gateway:authserver:company'), () => {
+  it('is sent to the provider again after half a day, however often it was used in between', async () => {
+    let now = Date.now();
+    const behind = await behindCompany({ ports: { timeOfDay: () => now } });
+    const { setting } = behind;
+    const browser = setting.browser();
+    await tokensOf(behind, 'ada', browser);
+    const pageOf = async () => browser.go(setting.authorizeUrl(await setting.register(), challenge()));
+    for (const hours of [6, 5]) {
+      now += hours * 3_600_000;
+      expect((await pageOf()).text).toContain('Signed in as');
+    }
+    now += 2 * 3_600_000;
+    expect((await pageOf()).text).toContain('Allow and continue to Example Inc.');
+  });
+});
+
 describe('a refresh', verifies('gateway:authserver:company'), () => {
   it('asks the provider, and brings the groups up to date', async () => {
     const behind = await behindCompany();

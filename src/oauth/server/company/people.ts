@@ -57,7 +57,9 @@ export class CompanyPeople implements Directory {
   }
 
   async isCurrent(name: string, since: number | undefined): Promise<boolean> {
-    return isValid(await this.#find(name), since);
+    if (!isValid(await this.#find(name), since)) return false;
+    // The library extends a session each time that it is used.
+    return since === undefined || isRecent(since * 1000, this.#outside.time.now());
   }
 
   async mayRefresh(name: string, since: number | undefined): Promise<boolean> {
@@ -65,7 +67,8 @@ export class CompanyPeople implements Directory {
     const confirmed = async () => {
       const found = await this.#find(name);
       if (!isValid(found, since)) return false;
-      if (found?.refreshToken === undefined) return (since ?? 0) * 1000 + limits.unconfirmedMs > asked;
+      // A session that is older than the token gave it.
+      if (found.refreshToken === undefined) return isRecent(Math.min((since ?? 0) * 1000, found.confirmedAt), asked);
       return found.confirmedAt >= asked ? true : undefined;
     };
     return this.#parts.flights.once(`person ${keyOf(name)}`, confirmed, () => this.#ask(name));
@@ -115,7 +118,11 @@ export class CompanyPeople implements Directory {
   }
 }
 
-function isValid(found: Person | undefined, since: number | undefined): boolean {
+function isRecent(confirmedAt: number, now: number): boolean {
+  return confirmedAt + limits.unconfirmedMs > now;
+}
+
+function isValid(found: Person | undefined, since: number | undefined): found is Person {
   return found !== undefined && (since === undefined || since >= found.notBefore);
 }
 
