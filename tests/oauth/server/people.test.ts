@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { SingleFlight } from '../../../src/oauth/client/single-flight.ts';
 import type { Refreshed } from '../../../src/oauth/openid/provider.ts';
+import { SignInError } from '../../../src/oauth/openid/sign-in-error.ts';
 import { CompanyPeople } from '../../../src/oauth/server/company/people.ts';
 import type { CompanySettings } from '../../../src/oauth/server/company/settings.ts';
 import { MemoryBus } from '../../../src/store/memory.ts';
@@ -46,5 +47,32 @@ describe('people of a provider', verifies('gateway:authserver:company'), () => {
     expect(await known.mayRefresh(ada, since)).toBe(true);
     time.move(2 * HOUR);
     expect(await known.mayRefresh(ada, since)).toBe(false);
+  });
+
+  it('a sign-in during a refresh that is refused is kept, with its refresh token', async () => {
+    const { known, answers, asked, time, seconds } = people();
+    await known.admit({ claims, refreshToken: 'first' });
+    const since = seconds();
+    time.move(1_000);
+    let refuse: () => void = () => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      answers.refresh = () =>
+        new Promise((_resolve, reject) => {
+          refuse = () => reject(new SignInError('no', { refused: true }));
+          resolve();
+        });
+    });
+    const refused = known.mayRefresh(ada, since);
+    await isAsked;
+    time.move(2_000);
+    const admitted = known.admit({ claims, refreshToken: 'second' });
+    refuse();
+    expect(await refused).toBe(false);
+    await admitted;
+    answers.refresh = async () => ({ claims });
+    time.move(1_000);
+    expect(await known.mayRefresh(ada, since)).toBe(false);
+    expect(await known.mayRefresh(ada, seconds())).toBe(true);
+    expect(asked).toEqual(['first', 'second']);
   });
 });

@@ -11,7 +11,7 @@ import { type Stored, TypedRecords } from '../../typed-records.ts';
 import type { Directory } from '../directory.ts';
 import { authServerLimits as limits } from '../limits.ts';
 import type { AuthServerOutside } from '../ports.ts';
-import { personIn } from './person.ts';
+import { type AdmittedPerson, personIn } from './person.ts';
 import type { CompanySettings } from './settings.ts';
 
 const person = z.object({
@@ -46,7 +46,13 @@ export class CompanyPeople implements Directory {
 
   /** The name of the person from now on. Rejects with a SignInError where the person is not admitted. */
   async admit({ claims, refreshToken }: IdentifiedPerson): Promise<string> {
-    const { name, shown, groups } = personIn(claims, this.#parts.settings);
+    const admitted = personIn(claims, this.#parts.settings);
+    // A refresh that was asked for before must not overwrite what this sign-in brings.
+    const write = async () => this.#admit(admitted, refreshToken);
+    return this.#parts.flights.once(flightOf(admitted.name), async () => undefined, write);
+  }
+
+  async #admit({ name, shown, groups }: AdmittedPerson, refreshToken: string | undefined): Promise<string> {
     const now = this.#outside.time.now();
     const before = (await this.#records.get(keyOf(name)))?.value;
     // Some providers send a refresh token only the first time.
@@ -71,7 +77,7 @@ export class CompanyPeople implements Directory {
       if (found.refreshToken === undefined) return isRecent(Math.min((since ?? 0) * 1000, found.confirmedAt), asked);
       return found.confirmedAt >= asked ? true : undefined;
     };
-    return this.#parts.flights.once(`person ${keyOf(name)}`, confirmed, () => this.#ask(name));
+    return this.#parts.flights.once(flightOf(name), confirmed, () => this.#ask(name));
   }
 
   async groupsOf(name: string): Promise<readonly string[]> {
@@ -128,6 +134,10 @@ function isValid(found: Person | undefined, since: number | undefined): found is
 
 function secondsOf(ms: number): number {
   return Math.floor(ms / 1000);
+}
+
+function flightOf(name: string): string {
+  return `person ${keyOf(name)}`;
 }
 
 /** Of a fixed length: a subject may be longer than a key may be. */
