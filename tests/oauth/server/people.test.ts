@@ -31,11 +31,12 @@ function people() {
       return answers.refresh(token);
     },
   };
-  const known = new CompanyPeople(
-    { settings, provider, flights, keptMs: 100 * HOUR },
-    { time, records, warn: () => undefined },
-  );
-  return { known, time, asked, answers, seconds: () => Math.floor(time.now() / 1000) };
+  const of = (changed: Partial<CompanySettings> = {}) =>
+    new CompanyPeople(
+      { settings: { ...settings, ...changed }, provider, flights, keptMs: 100 * HOUR },
+      { time, records, warn: () => undefined },
+    );
+  return { known: of(), of, time, asked, answers, seconds: () => Math.floor(time.now() / 1000) };
 }
 
 describe('people of a provider', verifies('gateway:authserver:company'), () => {
@@ -74,5 +75,14 @@ describe('people of a provider', verifies('gateway:authserver:company'), () => {
     expect(await known.mayRefresh(ada, since)).toBe(false);
     expect(await known.mayRefresh(ada, seconds())).toBe(true);
     expect(asked).toEqual(['first', 'second']);
+  });
+
+  it('of another provider than the configured one are not known, and it is not asked about them', async () => {
+    const { known, of, asked, seconds } = people();
+    await known.admit({ claims, refreshToken: 'of the old provider' });
+    const next = of({ issuer: 'https://other.example' });
+    expect(await next.isCurrent(ada, seconds())).toBe(false);
+    expect(await next.mayRefresh(ada, seconds())).toBe(false);
+    expect(asked).toEqual([]);
   });
 });

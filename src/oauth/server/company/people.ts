@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { SingleFlight } from '../../client/single-flight.ts';
 import type { IdentifiedPerson, OpenIdProvider } from '../../openid/provider.ts';
 import { SignInError } from '../../openid/sign-in-error.ts';
-import { type Stored, TypedRecords } from '../../typed-records.ts';
+import { TypedRecords } from '../../typed-records.ts';
 import type { Directory } from '../directory.ts';
 import { authServerLimits as limits } from '../limits.ts';
 import type { AuthServerOutside } from '../ports.ts';
@@ -15,6 +15,8 @@ import { type AdmittedPerson, personIn } from './person.ts';
 import type { CompanySettings } from './settings.ts';
 
 const person = z.object({
+  /** The provider that confirmed the person. Another one in the config knows nothing of them. */
+  issuer: z.string(),
   shown: z.string(),
   groups: z.array(z.string()).readonly(),
   refreshToken: z.string().exactOptional(),
@@ -54,11 +56,14 @@ export class CompanyPeople implements Directory {
 
   async #admit({ name, shown, groups }: AdmittedPerson, refreshToken: string | undefined): Promise<string> {
     const now = this.#outside.time.now();
-    const before = (await this.#records.get(keyOf(name)))?.value;
+    const before = await this.#find(name);
     // Some providers send a refresh token only the first time.
     const kept = refreshToken ?? before?.refreshToken;
     const notBefore = Math.min(before?.notBefore ?? 0, secondsOf(now));
-    await this.#put(name, { shown, groups, confirmedAt: now, notBefore, ...(kept && { refreshToken: kept }) });
+    await this.#put(name, {
+      ...{ issuer: this.#parts.settings.issuer, shown, groups, confirmedAt: now, notBefore },
+      ...(kept && { refreshToken: kept }),
+    });
     return name;
   }
 
@@ -93,8 +98,7 @@ export class CompanyPeople implements Directory {
   }
 
   async #ask(name: string): Promise<boolean> {
-    const stored: Stored<Person> | undefined = await this.#records.get(keyOf(name));
-    const known = stored?.value;
+    const known = await this.#find(name);
     if (known?.refreshToken === undefined) return false;
     const { refreshToken: token, ...rest } = known;
     const now = this.#outside.time.now();
@@ -116,7 +120,8 @@ export class CompanyPeople implements Directory {
   }
 
   async #find(name: string): Promise<Person | undefined> {
-    return (await this.#records.get(keyOf(name)))?.value;
+    const found = (await this.#records.get(keyOf(name)))?.value;
+    return found?.issuer === this.#parts.settings.issuer ? found : undefined;
   }
 
   #put(name: string, value: Person): Promise<void> {
