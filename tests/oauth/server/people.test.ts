@@ -4,6 +4,7 @@ import { SingleFlight } from '../../../src/oauth/client/single-flight.ts';
 import type { Refreshed } from '../../../src/oauth/openid/provider.ts';
 import { SignInError } from '../../../src/oauth/openid/sign-in-error.ts';
 import { CompanyPeople } from '../../../src/oauth/server/company/people.ts';
+import { personIn } from '../../../src/oauth/server/company/person.ts';
 import type { CompanySettings } from '../../../src/oauth/server/company/settings.ts';
 import { MemoryBus } from '../../../src/store/memory.ts';
 import { RecordLease } from '../../../src/store/record-lease.ts';
@@ -84,5 +85,44 @@ describe('people of a provider', verifies('gateway:authserver:company'), () => {
     expect(await next.isCurrent(ada, seconds())).toBe(false);
     expect(await next.mayRefresh(ada, seconds())).toBe(false);
     expect(asked).toEqual([]);
+  });
+});
+
+describe('an ID token', verifies('gateway:authserver:company'), () => {
+  const refusalOf = (more: object, require: CompanySettings['require'] = {}) => {
+    try {
+      personIn({ ...claims, ...more }, { ...settings, require });
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+
+  it.each([
+    ['more groups than are kept', { groups: Array.from({ length: 201 }, String) }],
+    // OpenID Core, 5.6.2. Entra ID does so for people with more than 200 groups.
+    ['groups that are somewhere else', { _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } }],
+    ['groups, and more of them somewhere else', { groups: ['a'], _claim_names: { groups: 'src1' } }],
+  ])('with %s is refused', (_name, more) => {
+    expect(refusalOf(more)).toMatchObject({ name: 'SignInError', refused: true });
+  });
+
+  it.each([
+    ['no claim', {}],
+    ['null', { hd: null }],
+    ['a map', { hd: { toString: 'x' } }],
+    ['a list in a list', { hd: [['example.com']] }],
+  ])('with %s has none of the required values', (_name, more) => {
+    const require = { hd: ['example.com', 'undefined', 'null', '[object Object]'] };
+    expect(refusalOf(more, require)).toMatchObject({ refused: true });
+  });
+
+  it.each([
+    ['text', { hd: 'example.com' }],
+    ['a list', { hd: ['x', 'example.com'] }],
+    ['true', { hd: true }],
+    ['a number', { hd: 7 }],
+  ])('with %s has a required value', (_name, more) => {
+    expect(refusalOf(more, { hd: ['example.com', 'true', '7'] })).toBeUndefined();
   });
 });

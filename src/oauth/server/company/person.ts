@@ -23,14 +23,27 @@ export function personIn(claims: Claims, settings: CompanySettings): AdmittedPer
   const { sub, iss } = claims;
   if (typeof sub !== 'string' || !subject.test(sub)) throw new SignInError('the subject of the ID token is not usable');
   for (const [claim, values] of Object.entries(settings.require)) {
-    const given = [claimAt(claims, claim)].flat();
-    if (!given.some((value) => values.includes(String(value))))
+    const given: readonly unknown[] = [claimAt(claims, claim)].flat();
+    if (!given.some((value) => isPlain(value) && values.includes(String(value))))
       throw new SignInError(`the ID token has no accepted value of the claim ${claim}`, { refused: true });
   }
-  const groups = [claimAt(claims, settings.groupsClaim)].flat().filter((group) => typeof group === 'string');
+  const { groupsClaim } = settings;
+  const groups = [claimAt(claims, groupsClaim)].flat().filter((group) => typeof group === 'string');
   // A shortened list could leave out a group that a rule denies.
-  if (groups.length > MOST_GROUPS || groups.join('').length > GROUPS_CHARS)
-    throw new SignInError(`the claim ${settings.groupsClaim} has too many groups: let the provider send fewer`);
+  if (isElsewhere(claims, groupsClaim) || groups.length > MOST_GROUPS || groups.join('').length > GROUPS_CHARS)
+    throw new SignInError(`the claim ${groupsClaim} has too many groups: let the provider send fewer`, {
+      refused: true,
+    });
   const shown = [claims.name, claims.preferred_username, sub].find((text) => typeof text === 'string' && text !== '');
   return { name: `${iss}#${sub}`, shown: String(shown).slice(0, SHOWN_CHARS), groups };
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** OpenID Core, 5.6.2: the token only says where the claim is. Entra ID does so where there are too many groups. */
+function isElsewhere({ _claim_names: names }: Claims, claim: string): boolean {
+  if (typeof names !== 'object' || names === null) return false;
+  return [claim, ...claim.split('.', 1)].some((name) => Object.hasOwn(names, name));
 }
