@@ -21,6 +21,7 @@ const tried = (action) => {
 const tools = {
   read: ({ path }) => tried(() => readFileSync(path, 'latin1')),
   write: ({ path }) => tried(() => writeFileSync(path, 'was here')),
+  plant: ({ path, text }) => tried(() => writeFileSync(path, text, { mode: 0o755 })),
   list: ({ path }) => tried(() => readdirSync(path).join(' ')),
   env: () => JSON.stringify(process.env),
   whoami: () => `${process.getuid()} ${readFileSync('/proc/self/status', 'utf8').match(/^CapEff:.*$/m)[0]}`,

@@ -103,6 +103,19 @@ describe('a backend in a sandbox', verifies('gateway:sandbox:holds'), () => {
     expect(Object.keys(env).filter((name) => !known.includes(name) && !name.startsWith('BASCULE_'))).toEqual([]);
   });
 
+  it('has no part in the start of its sandbox, with what it may change and where its config looks', async () => {
+    const { attempt, ask, open, home } = await prison();
+    const mark = join(open, 'marked');
+    const planted = `#!/bin/sh\nid -u > ${mark}\nexec /usr/bin/bwrap "$@"\n`;
+    expect(await ask('plant', { path: join(open, 'bwrap'), text: planted })).toBe('done: undefined');
+    const config = JSON.parse(readFileSync(join(home, 'bascule.yaml'), 'utf8'));
+    config.backends.held.env = { PATH: `${open}:/usr/local/bin:/usr/bin:/bin`, LD_PRELOAD: join(open, 'none.so') };
+    writeFileSync(join(home, 'bascule.yaml'), JSON.stringify(config));
+    // Until the new config is in force. The time limit of the test ends it.
+    for (let env = ''; !env.includes('none.so'); ) env = JSON.stringify(await attempt('env'));
+    expect(existsSync(mark)).toBe(false);
+  });
+
   it('reaches no port of this machine, unless the config says so', async () => {
     const [held, open] = [await prison(), await prison({ network: true })];
     const portOf = ({ served }: Prison) => Number(new URL(served.origin).port);

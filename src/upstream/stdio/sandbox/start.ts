@@ -56,9 +56,11 @@ export async function startSandboxed(
 ): Promise<SandboxedProcess> {
   const account = sandboxUser(command.user);
   if (account === undefined && command.user !== undefined) throw refused(`this machine has no user ${command.user}`);
-  const env = environmentOf(inherited, command.env);
-  const { PATH: path = '' } = env;
-  const kind = JSON.stringify([settings.network, settings.memoryBytes, settings.processes, command.user, path]);
+  // What the config gives the backend has no part in what runs outside: no PATH, no LD_PRELOAD.
+  const outside = environmentOf(inherited, {});
+  const inside = environmentOf(inherited, command.env);
+  const { PATH: path = '' } = outside;
+  const kind = JSON.stringify([settings.network, settings.memoryBytes, settings.processes, command.user]);
   if (!capable.has(kind)) {
     const reason = await incapable(settings, path, command.user);
     if (reason !== undefined) throw refused(reason.why, reason.cure);
@@ -66,8 +68,9 @@ export async function startSandboxed(
   }
   const group = groupFor(settings);
   try {
-    const started = await spawned(['-c', WAIT_AND_BECOME, 'sh', BWRAP, ...sandboxArguments(settings, command, path)], {
-      env,
+    const shown = sandboxArguments(settings, command, inside.PATH ?? path);
+    const started = await spawned(['-c', WAIT_AND_BECOME, 'sh', BWRAP, '--args', '4', ...shown], {
+      env: outside,
       ...(account !== undefined && account.uid !== process.getuid?.() && { uid: account.uid, gid: account.gid }),
     });
     try {
@@ -76,9 +79,10 @@ export async function startSandboxed(
       started.kill('SIGKILL');
       throw refused(`the process cannot be put into its control group (${String(cause)})`);
     }
-    const go = started.stdio[3] as Writable;
-    go.on('error', () => undefined);
-    go.end('\n');
+    const [, , , go, environment] = started.stdio as readonly Writable[];
+    for (const pipe of [go, environment]) pipe?.on('error', () => undefined);
+    environment?.end(environmentArguments(inside));
+    go?.end('\n');
     return { started: started as unknown as PipedProcess, sandbox: sandboxOf(group, settings, { clock, notes }) };
   } catch (cause) {
     group.remove();
@@ -86,11 +90,17 @@ export async function startSandboxed(
   }
 }
 
-/** Nothing of ours but where programs are: bubblewrap hands on what it gets. */
+/** Nothing of ours but where programs are. */
 function environmentOf(inherited: Environment, configured: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH, LANG, TZ } = childEnvironment(inherited, {}, process.platform);
   const given = { PATH: PATH ?? '/usr/local/bin:/usr/bin:/bin', LANG, TZ, HOME: '/tmp', ...configured };
   return Object.fromEntries(Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
+/** For bubblewrap, by a pipe: every user of the machine can read command lines. */
+function environmentArguments(env: Readonly<Record<string, string>>): string {
+  const all = ['--clearenv', ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value])];
+  return all.map((one) => `${one}\0`).join('');
 }
 
 function groupFor(settings: SandboxConfig): ControlGroup {
@@ -114,7 +124,7 @@ function spawned(args: readonly string[], settings: SpawnSettings): Promise<Retu
       ...ownGroup,
       ...settings,
       cwd: '/',
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     });
     started.once('error', reject);
     started.once('spawn', () => {
