@@ -1,5 +1,6 @@
 /** Reads the config that a command line names, for the commands that need one. */
 import { fileURLToPath } from 'node:url';
+import { realPath } from '../app/real-path.ts';
 import { ConfigSource } from '../app/reload/config-source.ts';
 import { readTrustedFile } from '../app/trusted-file.ts';
 import type { Config } from '../config/config.ts';
@@ -39,6 +40,7 @@ export async function withConfig(
     cwd: process.cwd(),
     env: process.env,
     readFile: readTrustedFile,
+    realPath,
     overrides,
     demo: { command: process.execPath, args: [fileURLToPath(new URL('./demo.js', import.meta.url))] },
   });

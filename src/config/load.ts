@@ -28,6 +28,8 @@ export interface LoadOptions {
   readonly cwd: string;
   /** Undefined if the file does not exist; throws if it cannot be read. */
   readonly readFile: (path: string) => string | undefined;
+  /** Follows links. Default: there are none. */
+  readonly realPath?: ((path: string) => string) | undefined;
   /** The file that the user named. Without it, the working directory is searched. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -114,13 +116,22 @@ function settle(
     checkProxy(document, { backends, services: reading.services ?? [], endpoints }, reading.proxy);
   const storeDir = reading.store?.dir ?? usualStoreDir(options.env, resolve(options.cwd, source));
   if (document !== undefined)
-    checkSandboxes(document, backends, [
-      { path: storeDir, what: 'the state directory' },
-      { path: identity.settings.keyFile, what: 'the access keys' },
-      { path: identity.authServer?.userFile, what: 'the users' },
-      { path: listen.tls?.key, what: 'the TLS key' },
-      { path: resolve(options.cwd, source), what: 'the config' },
-    ]);
+    checkSandboxes(
+      document,
+      backends,
+      [
+        { path: storeDir, what: 'the state directory' },
+        { path: identity.settings.keyFile, what: 'the access keys' },
+        { path: identity.authServer?.userFile, what: 'the users' },
+        { path: listen.tls?.key, what: 'the TLS key' },
+        { path: resolve(options.cwd, source), what: 'the config' },
+        { path: listen.socket?.path, what: 'the socket' },
+        { path: reading.pins?.file, what: 'the pins' },
+        { path: reading.rehearsal?.path, what: 'the recorded requests' },
+        { path: auditFileOf(reading), what: 'the audit trail' },
+      ],
+      options.realPath ?? ((path) => path),
+    );
   if (document !== undefined) checkApprovals(document, reading.policy, reading.console, identity);
   const byCommand = document === undefined || overrides.host !== undefined;
   const isOpen = endpoints.some((endpoint) => endpoint.identity.kind === 'open');
@@ -168,6 +179,10 @@ function settle(
   };
   const leftOut = own.map((name) => `backend \`${name}\` is this gateway itself and is ignored`);
   return { config: deepFreeze(config), notices: [...notices, ...leftOut] };
+}
+
+function auditFileOf({ audit }: ConfigReading): string | undefined {
+  return audit?.to.kind === 'file' ? audit.to.path : undefined;
 }
 
 function demo({ demo: server, cwd }: LoadOptions): ConfigReading {

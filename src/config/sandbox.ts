@@ -46,14 +46,6 @@ export function readSandbox(
       message: '`cwd` is not there in the sandbox',
       expected: 'a directory within one of `read` or `write` of the `sandbox`',
     });
-  // The backend could put a link in its place, which would lead anywhere at its next start.
-  for (const root of write ?? [])
-    for (const inner of all)
-      if (inner !== root && isWithin(inner, root))
-        document.report(path, {
-          message: `${inner} is within ${root}, which the backend may change`,
-          expected: 'no path of `read` or `write` within a path of `write`',
-        });
   return {
     network,
     read: read ?? [],
@@ -63,28 +55,61 @@ export function readSandbox(
   };
 }
 
+const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+/** Programs and libraries of the system, which every sandbox shows. */
+export const systemFolders: readonly string[] = [...programFolders, '/nix/store', '/gnu/store'];
+
 /** What a backend must not see, and what it is called. */
 export interface GatewayFile {
   readonly path: string | undefined;
   readonly what: string;
 }
 
-/** No sandbox shows the gateway's own files. */
+/** Through it, the environments of other processes can be read, and their files. */
+const processes: GatewayFile = { path: '/proc', what: 'the processes' };
+
+/** No sandbox shows the gateway's own files. `realPath` follows links, as the sandbox does. */
 export function checkSandboxes(
   document: ConfigDocument,
   backends: readonly BackendConfig[],
   files: readonly GatewayFile[],
+  realPath: (path: string) => string,
 ): void {
-  for (const backend of backends) {
-    if (backend.kind !== 'stdio' || backend.sandbox === undefined) continue;
+  const boxed = backends.flatMap((backend) =>
+    backend.kind === 'stdio' && backend.sandbox !== undefined ? [{ ...backend, box: backend.sandbox }] : [],
+  );
+  const own = [...files, processes].flatMap(({ path, what }) =>
+    path === undefined ? [] : [path, realPath(path)].map((one) => ({ path: one, what })),
+  );
+  const ownIn = (root: string) => own.find(({ path }) => isWithin(path, root) || isWithin(root, path));
+  const changed = boxed.flatMap(({ name, box }) => box.write.map((root) => ({ root, name })));
+  for (const { name, box } of boxed) {
+    const path = ['backends', name, 'sandbox'];
+    // What is in a store of packages, every user can read, and a config may well be generated into it.
+    const inSystem = programFolders
+      .map(realPath)
+      .flatMap((root) => own.find((file) => isWithin(file.path, root)) ?? []);
+    for (const seen of inSystem.slice(0, 1))
+      document.report(path, {
+        message: `the backend would see ${seen.what} of the gateway: every sandbox shows where ${seen.path} is`,
+        expected: 'the gateway’s files elsewhere, in /etc, /var or /opt',
+      });
     for (const list of ['read', 'write'] as const)
-      for (const root of backend.sandbox[list]) {
-        const seen = files.find(({ path }) => path !== undefined && (isWithin(path, root) || isWithin(root, path)));
-        if (seen === undefined) continue;
-        document.report(['backends', backend.name, 'sandbox', list], {
-          message: `the backend would see ${seen.what} of the gateway: ${root} has ${seen.path} in it`,
-          expected: 'directories that have none of the gateway’s files in them',
-        });
+      for (const root of box[list]) {
+        const seen = ownIn(root) ?? ownIn(realPath(root));
+        if (seen !== undefined)
+          document.report([...path, list], {
+            message: `the backend would see ${seen.what} of the gateway: ${root} has ${seen.path} in it`,
+            expected: 'directories that have none of the gateway’s files in them',
+          });
+        // A backend could put a link in its place, which would lead anywhere at the next start.
+        const outer = changed.find((one) => isInside(root, one.root) || isInside(realPath(root), realPath(one.root)));
+        if (outer !== undefined)
+          document.report(path, {
+            message: `${root} is within ${outer.root}, which the backend ${outer.name} may change`,
+            expected: 'no path of `read` or `write` within a path of `write`',
+          });
       }
   }
 }
@@ -104,4 +129,8 @@ export function describeSandbox({ network, read, write, memoryBytes, processes }
 function isWithin(path: string, root: string): boolean {
   const way = relative(root, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+function isInside(path: string, root: string): boolean {
+  return path !== root && isWithin(path, root);
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeConfig } from '../../src/config/describe.ts';
 import { verifies } from '../requirements/verifies.ts';
-import { complaintsAbout, configOf } from './loading.ts';
+import { complaintsAbout, configOf, errorOf, load } from './loading.ts';
 
 const backend = (settings: object, more: object = {}) =>
   JSON.stringify({ backends: { b: { command: 'node', ...settings } }, store: { dir: '/var/lib/bascule' }, ...more });
@@ -48,11 +48,43 @@ describe('sandbox', verifies('gateway:sandbox:config'), () => {
     [backend({ sandbox: { read: ['/'] } }), 'the backend would see the state directory of the gateway: / has'],
     [
       backend({ sandbox: { write: ['/srv'], read: ['/srv/a'] } }),
-      '/srv/a is within /srv, which the backend may change',
+      '/srv/a is within /srv, which the backend b may change',
+    ],
+    [
+      JSON.stringify({
+        backends: {
+          a: { command: 'node', sandbox: { write: ['/srv'] } },
+          b: { command: 'node', sandbox: { read: ['/srv/b'] } },
+        },
+      }),
+      '/srv/b is within /srv, which the backend a may change',
+    ],
+    [backend({ sandbox: {} }, { store: { dir: '/usr/src/app' } }), 'see the state directory of the gateway: every'],
+    [backend({ sandbox: { read: ['/proc/1'] } }), 'the backend would see the processes of the gateway'],
+    [
+      backend({ sandbox: { write: ['/etc/bascule'] } }, { pins: { file: '/etc/bascule/pins.json' } }),
+      'the backend would see the pins of the gateway',
+    ],
+    [
+      backend({ sandbox: { write: ['/var/log/a'] } }, { audit: { to: '/var/log/a/audit.log' } }),
+      'the backend would see the audit trail of the gateway',
+    ],
+    [
+      backend({ sandbox: { read: ['/run/gateway'] } }, { listen: { socket: '/run/gateway/gateway.sock' } }),
+      'the backend would see the socket of the gateway',
     ],
     [backend({ sandbox: { read: ['/srv'] }, cwd: '/home' }), '`cwd` is not there in the sandbox'],
     [JSON.stringify({ backends: { b: { url: 'http://x/mcp', sandbox: {} } } }), '`sandbox` has no effect here'],
   ])('%s is refused', (text, why) => {
     expect(complaintsAbout(text)).toContain(why);
+  });
+
+  it.each([
+    [{ read: ['/srv/link'] }, 'the backend would see the state directory of the gateway: /srv/link has'],
+    [{ write: ['/srv/data'], read: ['/opt/link'] }, '/opt/link is within /srv/data, which the backend b may change'],
+  ])('%j is refused for where its links lead', (sandbox, why) => {
+    const realPath = (path: string) =>
+      path.replace('/srv/link', '/var/lib/bascule').replace('/opt/link', '/srv/data/inner');
+    expect(errorOf(() => load(backend({ sandbox }), undefined, {}, { realPath })).format()).toContain(why);
   });
 });

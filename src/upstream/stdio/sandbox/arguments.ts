@@ -2,10 +2,8 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { SandboxConfig } from '../../../config/config.ts';
+import { systemFolders } from '../../../config/sandbox.ts';
 import type { ChildCommand } from '../start.ts';
-
-/** Programs and libraries of the system. Where one is a link (to /usr), the link is made. */
-const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/gnu/store'];
 
 /** Of /etc only what programs need, and nothing that can have a secret. */
 const systemFiles = [
@@ -45,6 +43,7 @@ export function sandboxArguments(
   ];
 }
 
+/** Where the folder is a link (to /usr), the link is made. */
 function shown(folder: string): string[] {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return [];
