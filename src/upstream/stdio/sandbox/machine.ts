@@ -19,14 +19,22 @@ export interface Incapable {
 }
 
 /** A gateway that runs as root does not run backends as root. */
-export function sandboxUser(user: string | undefined): SystemUser | undefined {
-  return findAccount(user ?? (process.getuid?.() === 0 ? 'nobody' : String(process.getuid?.())));
+export function sandboxUser(
+  user: string | undefined,
+  own = process.getuid?.(),
+  find: (user: string) => SystemUser | undefined = findAccount,
+): SystemUser | undefined | Incapable {
+  const wanted = user ?? (own === 0 ? 'nobody' : undefined);
+  const account = find(wanted ?? String(own));
+  if (account !== undefined || wanted === undefined) return account;
+  return { why: `this machine has no user ${wanted}`, cure: `create it, or name another one in \`user\`` };
 }
 
 /** Undefined: it can. Starts bubblewrap for a moment. */
 export async function incapable(settings: SandboxConfig, path: string, user?: string): Promise<Incapable | undefined> {
   if (process.platform !== 'linux') return { why: 'it needs Linux', cure: 'use a container, or remove `sandbox`' };
   const account = sandboxUser(user);
+  if (account !== undefined && 'why' in account) return account;
   const isOther = account !== undefined && account.uid !== process.getuid?.();
   try {
     const trial = [

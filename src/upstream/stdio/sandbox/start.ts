@@ -55,7 +55,7 @@ export async function startSandboxed(
   { clock, notes }: SandboxPorts,
 ): Promise<SandboxedProcess> {
   const account = sandboxUser(command.user);
-  if (account === undefined && command.user !== undefined) throw refused(`this machine has no user ${command.user}`);
+  if (account !== undefined && 'why' in account) throw refused(account.why, account.cure);
   // What the config gives the backend has no part in what runs outside: no PATH, no LD_PRELOAD.
   const outside = environmentOf(inherited, {});
   const inside = environmentOf(inherited, command.env);
