@@ -66,7 +66,7 @@ export class Accounts {
     if (form === undefined || known === undefined) return show(res, ended);
     const token = tokens.make('sign-in', known, back ?? '');
     if (!tokens.isRight(form.get('token'), 'sign-in', known, back ?? '')) return show(res, ended);
-    if (company !== undefined) return company.begin(res, { kind: 'page', ...(back !== undefined && { back }) });
+    if (company !== undefined) return company.begin(req, res, { kind: 'page', ...(back !== undefined && { back }) });
     const again: SignInForm['again'] = (more) => loginPage({ token, ...more });
     const name = await signInBy({ req, res, form, again }, this.#parts);
     if (name !== undefined) await this.enter(req, res, name, back);

@@ -88,7 +88,7 @@ export async function keepClient(
 }
 
 /** A person reads it. */
-function refuseByPage(res: ServerResponse, ms: number, error_description: string): false {
+export function refuseByPage(res: ServerResponse, ms: number, error_description: string): false {
   show(res, { ...troublePage(429, { error: 'too_many_requests', error_description }), headers: retryAfter(ms) });
   return false;
 }

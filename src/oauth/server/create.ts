@@ -61,12 +61,12 @@ export async function createAuthServer(options: AuthServerOptions, outside: Auth
   const { issuer, settings } = options;
   const { records, time, warn, attempts } = outside;
   const keys = await loadKeys(records, time.now(), settings.tokenTtlMs);
-  const { directory, company } = peopleOf(options, outside);
+  const callers = new ClientAddresses(options.trustedProxies);
+  const { directory, company } = peopleOf(options, outside, callers);
   const resources = new Resources(options.resources);
   const scopes = new ScopeBook(options.resources, settings.scopes);
   // People who signed in elsewhere are not asked for longer than tokens go on without the provider.
   const signedInMs = company === undefined ? limits.signedInMs : limits.unconfirmedMs;
-  const callers = new ClientAddresses(options.trustedProxies);
   const { documentsPerAddress: most, documentsWithinMs: withinMs } = limits;
   const documents = new ByAddress({ kind: 'document', most, withinMs }, attempts, callers);
   const clients = new Holdings(records, clientCollection);
@@ -137,8 +137,12 @@ interface SignInPlaces {
   readonly company: CompanySignIn | undefined;
 }
 
-function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOutside): SignInPlaces {
-  const { time, warn } = outside;
+function peopleOf(
+  { issuer, settings }: AuthServerOptions,
+  outside: AuthServerOutside,
+  callers: ClientAddresses,
+): SignInPlaces {
+  const { time, warn, attempts } = outside;
   const { userFile, company } = settings;
   if (company === undefined) {
     return { directory: new Users({ file: outside.userFileAt(userFile ?? ''), time, warn }), company: undefined };
@@ -149,7 +153,9 @@ function peopleOf({ issuer, settings }: AuthServerOptions, outside: AuthServerOu
   });
   const keptMs = settings.refreshTtlMs + limits.usedClientExtraMs;
   const people = new CompanyPeople({ settings: company, provider, flights: outside.flights, keptMs }, outside);
-  const parts = { issuer: new URL(issuer), settings: company, provider, people };
+  const { providerStepsPerAddress: most, providerStepsWithinMs: withinMs } = limits;
+  const steps = new ByAddress({ kind: 'provider', most, withinMs }, attempts, callers);
+  const parts = { issuer: new URL(issuer), settings: company, provider, people, steps };
   return { directory: people, company: new CompanySignIn(parts, outside) };
 }
 

@@ -84,7 +84,7 @@ export class Interactions {
       const { company } = this.#parts;
       if (company === undefined) return this.#signIn(turn, form);
       if (action !== 'allow') return this.#ask(turn);
-      return company.begin(turn.res, { kind: 'client', interaction: turn.interaction.uid });
+      return company.begin(turn.req, turn.res, { kind: 'client', interaction: turn.interaction.uid });
     }
     if (action === 'allow') return this.#allow(turn);
     if (action === 'switch') return this.#startAgain(turn);

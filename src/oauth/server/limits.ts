@@ -56,6 +56,12 @@ export const authServerLimits = {
   authorizationsPerAddress: 120,
   authorizationsWithinMs: 10 * MINUTE,
   /**
+   * Redirects to the company's provider, and returns from there. Each has us send requests to the provider, and write to
+   * the log where it fails. A sign-in has one of both.
+   */
+  providerStepsPerAddress: 240,
+  providerStepsWithinMs: 10 * MINUTE,
+  /**
    * All open interactions together: 8 KiB each at worst, so that even a store in memory has room for other records.
    * Beyond this limit, see holdings.ts.
    */

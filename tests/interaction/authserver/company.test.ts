@@ -1,7 +1,8 @@
 /** Signing in at a company's OpenID provider that knows neither registration nor `resource`. */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { authServerLimits } from '../../../src/oauth/server/limits.ts';
 import { verifies } from '../../requirements/verifies.ts';
-import { Browser } from './browser.ts';
+import { alone, Browser } from './browser.ts';
 import { type Behind, behindCompany, passThrough, person } from './company.ts';
 import { challenge, claimsOf, type Registered } from './setting.ts';
 
@@ -101,6 +102,27 @@ describe('sign-in at a company', verifies('gateway:authserver:company'), () => {
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.text).toContain('Example Inc.');
     expect(answer.text).not.toContain('hush');
+  });
+
+  it('a stranger who repeats responses is stopped, and neither the provider nor the log hears of more', async () => {
+    const { company, setting } = await behindCompany();
+    const page = await setting.browser().go(`${setting.origin}/oauth/sign-in`);
+    const cookie = page.headers.getSetCookie().map((line) => line.split(';')[0]);
+    const token = /name="token" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+    const options = { headers: { ...alone, cookie: cookie.join('; ') }, redirect: 'manual' } as const;
+    const left = await fetch(page.url, { ...options, method: 'POST', body: new URLSearchParams({ token }) });
+    const flow = left.headers.getSetCookie().map((line) => line.split(';')[0]);
+    const state = new URL(left.headers.get('location') ?? '').searchParams.get('state');
+    const back = `${setting.origin}/oauth/sign-in/callback?error=access_denied&iss=${company.issuer}&state=${state}`;
+    const again = async () => (await fetch(back, { headers: { ...alone, cookie: flow.join('; ') } })).status;
+    expect(await again()).toBe(403);
+    const most = authServerLimits.providerStepsPerAddress;
+    let refused = 1;
+    while (refused <= most && (await again()) === 403) refused += 1;
+    expect(refused).toBeLessThan(most);
+    expect(await again()).toBe(429);
+    // A browser that comes from nowhere does not count.
+    expect((await setting.browser().go(back)).status).toBe(400);
   });
 
   it('a person without a required claim is refused', async () => {

@@ -8,6 +8,7 @@ import { CookieJar } from '../../../web/cookies.ts';
 import { type Errand, FlowCookies } from '../../flow-cookies.ts';
 import { type FlowSecrets, newSecrets, newState, type OpenIdProvider } from '../../openid/provider.ts';
 import { SignInError } from '../../openid/sign-in-error.ts';
+import { type ByAddress, refuseByPage } from '../admission.ts';
 import { leadTo, show } from '../pages/answers.ts';
 import { notConfirmed } from '../pages/company.ts';
 import { ended } from '../pages/others.ts';
@@ -33,6 +34,8 @@ export interface CompanySignInParts {
   readonly settings: CompanySettings;
   readonly provider: OpenIdProvider;
   readonly people: Pick<CompanyPeople, 'admit'>;
+  /** Of requests to the provider and lines in the log, which a stranger could cause without end. */
+  readonly steps: Pick<ByAddress, 'wait'>;
 }
 
 /** In a sealed cookie, so that only the browser that began can end the flow. */
@@ -58,7 +61,8 @@ export class CompanySignIn {
     return this.#parts.settings.name;
   }
 
-  async begin(res: ServerResponse, purpose: Purpose): Promise<void> {
+  async begin(req: IncomingMessage, res: ServerResponse, purpose: Purpose): Promise<void> {
+    if (!(await this.#admits(req, res))) return;
     const { provider, settings } = this.#parts;
     const state = newState();
     const secrets = newSecrets();
@@ -83,6 +87,7 @@ export class CompanySignIn {
     const errand: Errand = { kind: 'provider', state };
     const left = this.#flows.back(errand, req.headers.cookie);
     if (left === undefined) return void show(res, ended);
+    if (!(await this.#admits(req, res))) return undefined;
     res.setHeader('set-cookie', this.#flows.arrived(errand));
     // Trusted: only we can seal it.
     const { secrets, purpose } = JSON.parse(left) as FlowState;
@@ -94,6 +99,11 @@ export class CompanySignIn {
       this.#refuse(res, error);
     }
     return undefined;
+  }
+
+  async #admits(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    const wait = await this.#parts.steps.wait(req);
+    return wait === 0 || refuseByPage(res, wait, 'too many sign-ins from this address');
   }
 
   #refuse(res: ServerResponse, error: unknown): void {
