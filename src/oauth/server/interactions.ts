@@ -162,7 +162,10 @@ export class Interactions {
   }
 
   #consentBefore(turn: InteractionRequest, { providerName }: Pick<CompanySignIn, 'providerName'>): ShownPage {
-    return consentPage({ ...this.#asked(turn), signInAt: providerName, formsLeadTo: anywhere });
+    const asked = this.#asked(turn);
+    // The provider may let the person pass: the form then leads to the client's redirect, as cancelling does.
+    const formsLeadTo = [...anywhere, ...(asked.formsLeadTo ?? [])];
+    return consentPage({ ...asked, signInAt: providerName, formsLeadTo });
   }
 
   #asked({ interaction, client, redirectUri }: InteractionRequest): ConsentView {

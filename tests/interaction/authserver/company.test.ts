@@ -51,6 +51,21 @@ describe('sign-in at a company', verifies('gateway:authserver:company'), () => {
     expect(company.granted).toEqual([]);
   });
 
+  it.each(['http://[::1]:7777/callback', 'http://localhost:7777/callback', 'https://client.example/callback'])(
+    'the consent page lets the browser go on to %s',
+    async (redirect) => {
+      const { setting } = await behindCompany();
+      const client = await setting.register({ redirect_uris: [redirect] });
+      const page = await setting.browser().go(setting.authorizeUrl(client, challenge()));
+      const policy = page.headers.get('content-security-policy') ?? '';
+      const targets = /form-action ([^;]*)/.exec(policy)?.[1]?.split(' ') ?? [];
+      // A policy cannot name an IPv6 address.
+      const { origin, protocol } = new URL(redirect);
+      const names = [protocol, origin, origin.replace('7777', '*')];
+      expect(targets.filter((target) => names.includes(target))).not.toEqual([]);
+    },
+  );
+
   it('another client is asked for again, although the provider would let the browser pass silently', async () => {
     const behind = await behindCompany();
     const { company, setting } = behind;
