@@ -29,8 +29,11 @@ export interface OpenIdOutside {
 
 /** How long a provider's metadata is cached. */
 const METADATA_MS = 600_000;
-/** Timeout of one request to a provider. A person or a client waits for it. */
-const REQUEST_MS = 10_000;
+/**
+ * Timeout of all requests of one step: metadata, tokens, keys. A person or a client waits for it. Shorter than a lease
+ * (oauth/client/limits.ts), so that no other process uses the same refresh token meanwhile.
+ */
+const STEP_MS = 20_000;
 
 /** Of one flow. Another flow gets others. */
 export interface FlowSecrets {
@@ -65,6 +68,11 @@ export interface Refreshed {
   readonly claims?: oauth.IDToken;
   /** The next refresh token, where the provider rotates them. */
   readonly refreshToken?: string;
+}
+
+/** Of every request of one step. */
+interface StepOptions extends oauth.HttpRequestOptions<'GET' | 'POST', URLSearchParams> {
+  readonly [oauth.customFetch]: ProviderFetch;
 }
 
 export function newSecrets(): FlowSecrets {
@@ -113,7 +121,7 @@ export class OpenIdProvider {
   }
 
   async identify({ state, redirectUri, parameters, secrets }: Return): Promise<IdentifiedPerson> {
-    return this.#asking(async (server) => {
+    return this.#asking(async (server, options) => {
       const valid = oauth.validateAuthResponse(server, this.#client, parameters, state);
       const response = await oauth.authorizationCodeGrantRequest(
         server,
@@ -122,13 +130,13 @@ export class OpenIdProvider {
         valid,
         redirectUri,
         secrets.verifier,
-        this.#options(),
+        options,
       );
       const expected = { expectedNonce: secrets.nonce, requireIdToken: true };
       const tokens = await oauth.processAuthorizationCodeResponse(server, this.#client, response, expected);
       // OpenID Core, 3.1.3.7 lets TLS replace the signature check. A provider on this machine may have no TLS, so
       // always check.
-      await oauth.validateApplicationLevelSignature(server, response, this.#options());
+      await oauth.validateApplicationLevelSignature(server, response, options);
       const claims = oauth.getValidatedIdTokenClaims(tokens);
       if (claims === undefined) throw new SignInError('its response has no ID token');
       return { claims, ...refreshTokenIn(tokens) };
@@ -137,37 +145,38 @@ export class OpenIdProvider {
 
   /** `refused` in the error: the provider does not know this person, or this token, any more. */
   async refresh(refreshToken: string): Promise<Refreshed> {
-    return this.#asking(async (server) => {
+    return this.#asking(async (server, options) => {
       const authentication = this.#authentication();
       const response = await oauth.refreshTokenGrantRequest(
         server,
         this.#client,
         authentication,
         refreshToken,
-        this.#options(),
+        options,
       );
       const tokens = await oauth.processRefreshTokenResponse(server, this.#client, response);
       const claims = oauth.getValidatedIdTokenClaims(tokens);
-      if (claims !== undefined) await oauth.validateApplicationLevelSignature(server, response, this.#options());
+      if (claims !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
       return { ...(claims !== undefined && { claims }), ...refreshTokenIn(tokens) };
     });
   }
 
-  async #asking<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T> {
-    const server = await this.#server();
+  async #asking<T>(work: (server: oauth.AuthorizationServer, options: StepOptions) => Promise<T>): Promise<T> {
+    const options = this.#options();
+    const server = await this.#server(options);
     try {
-      return await work(server);
+      return await work(server, options);
     } catch (cause) {
       throw asSignInError(cause);
     }
   }
 
-  async #server(): Promise<oauth.AuthorizationServer> {
+  async #server(options = this.#options()): Promise<oauth.AuthorizationServer> {
     const now = this.#outside.now();
     if (this.#known !== undefined && now - this.#known.at < METADATA_MS) return this.#known.server;
     const issuer = new URL(this.#settings.issuer);
     try {
-      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#options() });
+      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...options });
       const server = await oauth.processDiscoveryResponse(issuer, response);
       this.#known = { server, at: now };
       return server;
@@ -181,13 +190,13 @@ export class OpenIdProvider {
     return clientSecret === undefined ? oauth.None() : oauth.ClientSecretPost(clientSecret);
   }
 
-  #options() {
+  #options(): StepOptions {
     const { protocol, hostname } = new URL(this.#settings.issuer);
     return {
       [oauth.customFetch]: this.#outside.fetch,
       // RFC 8414 requires TLS. Requests to a provider on this machine cannot be intercepted.
       [oauth.allowInsecureRequests]: protocol === 'http:' && isLoopbackHost(hostname),
-      signal: AbortSignal.timeout(REQUEST_MS),
+      signal: AbortSignal.timeout(STEP_MS),
     };
   }
 }
