@@ -66,8 +66,6 @@ export interface IdentifiedPerson {
 export interface Refreshed {
   /** Absent where the provider sends no new ID token. */
   readonly claims?: oauth.IDToken;
-  /** The next refresh token, where the provider rotates them. */
-  readonly refreshToken?: string;
 }
 
 /** Of every request of one step. */
@@ -143,8 +141,11 @@ export class OpenIdProvider {
     });
   }
 
-  /** `refused` in the error: the provider does not know this person, or this token, any more. */
-  async refresh(refreshToken: string): Promise<Refreshed> {
+  /**
+   * `refused` in the error: the provider does not know this person, or this token, any more. `rotated` keeps the next
+   * refresh token: the old one is used up, also where the rest fails.
+   */
+  async refresh(refreshToken: string, rotated: (next: string) => Promise<void>): Promise<Refreshed> {
     return this.#asking(async (server, options) => {
       const authentication = this.#authentication();
       const response = await oauth.refreshTokenGrantRequest(
@@ -156,8 +157,9 @@ export class OpenIdProvider {
       );
       const tokens = await oauth.processRefreshTokenResponse(server, this.#client, response);
       const claims = oauth.getValidatedIdTokenClaims(tokens);
+      if (tokens.refresh_token !== undefined) await rotated(tokens.refresh_token);
       if (claims !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
-      return { ...(claims !== undefined && { claims }), ...refreshTokenIn(tokens) };
+      return claims === undefined ? {} : { claims };
     });
   }
 

@@ -1,7 +1,7 @@
 /** People of a company's provider: how long they go on without it, and what ends them. */
 import { describe, expect, it } from 'vitest';
 import { SingleFlight } from '../../../src/oauth/client/single-flight.ts';
-import type { Refreshed } from '../../../src/oauth/openid/provider.ts';
+import type { OpenIdProvider, Refreshed } from '../../../src/oauth/openid/provider.ts';
 import { SignInError } from '../../../src/oauth/openid/sign-in-error.ts';
 import { CompanyPeople } from '../../../src/oauth/server/company/people.ts';
 import { personIn } from '../../../src/oauth/server/company/person.ts';
@@ -20,16 +20,20 @@ const settings: CompanySettings = {
 const claims = { iss: settings.issuer, sub: 'ada', aud: 'bascule', iat: 0, exp: 0 };
 const ada = `${settings.issuer}#ada`;
 
+type RefreshArguments = Parameters<OpenIdProvider['refresh']>;
+
 function people() {
   const time = new TestTime();
   const records = new MemoryRecords(time.now);
   const flights = new SingleFlight({ lease: new RecordLease(records, time.now), bus: new MemoryBus(), time });
   const asked: string[] = [];
-  const answers: { refresh: (token: string) => Promise<Refreshed> } = { refresh: async () => ({ claims }) };
+  const answers: { refresh: (...given: RefreshArguments) => Promise<Refreshed> } = {
+    refresh: async () => ({ claims }),
+  };
   const provider = {
-    refresh: (token: string) => {
-      asked.push(token);
-      return answers.refresh(token);
+    refresh: (...given: RefreshArguments) => {
+      asked.push(given[0]);
+      return answers.refresh(...given);
     },
   };
   const of = (changed: Partial<CompanySettings> = {}) =>
@@ -75,6 +79,21 @@ describe('people of a provider', verifies('gateway:authserver:company'), () => {
     time.move(1_000);
     expect(await known.mayRefresh(ada, since)).toBe(false);
     expect(await known.mayRefresh(ada, seconds())).toBe(true);
+    expect(asked).toEqual(['first', 'second']);
+  });
+
+  it('the next refresh token is kept, although the rest of the refresh fails', async () => {
+    const { known, answers, asked, time, seconds } = people();
+    await known.admit({ claims, refreshToken: 'first' });
+    const since = seconds();
+    time.move(1_000);
+    answers.refresh = async (_token, rotated) => {
+      await rotated('second');
+      throw new SignInError('its keys cannot be fetched');
+    };
+    await expect(known.mayRefresh(ada, since)).rejects.toThrow('its keys');
+    answers.refresh = async () => ({ claims });
+    expect(await known.mayRefresh(ada, since)).toBe(true);
     expect(asked).toEqual(['first', 'second']);
   });
 

@@ -100,10 +100,13 @@ export class CompanyPeople implements Directory {
   async #ask(name: string): Promise<boolean> {
     const known = await this.#find(name);
     if (known?.refreshToken === undefined) return false;
-    const { refreshToken: token, ...rest } = known;
+    let { refreshToken, ...rest } = known;
     const now = this.#outside.time.now();
     try {
-      const { claims, refreshToken = token } = await this.#parts.provider.refresh(token);
+      const { claims } = await this.#parts.provider.refresh(refreshToken, async (next) => {
+        refreshToken = next;
+        await this.#put(name, { ...known, refreshToken });
+      });
       const facts = claims === undefined ? known : personIn(claims, this.#parts.settings);
       if ('name' in facts && facts.name !== name) throw new SignInError('it sent another person', { refused: true });
       const { shown, groups } = facts;
