@@ -56,8 +56,8 @@ export const authServerLimits = {
   authorizationsPerAddress: 120,
   authorizationsWithinMs: 10 * MINUTE,
   /**
-   * Redirects to the company's provider, and returns from there. Each has us send requests to the provider, and write to
-   * the log where it fails. A sign-in has one of both.
+   * Redirects to the company's provider, and returns from there. Each has us send requests to the provider, and write
+   * to the log where it fails. A sign-in has one of both.
    */
   providerStepsPerAddress: 240,
   providerStepsWithinMs: 10 * MINUTE,
