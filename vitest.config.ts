@@ -8,7 +8,7 @@ const processes = [
   'tests/**/{program,processes,stdio}.test.ts',
 ];
 /** Replace a module: what they have changed must not be seen by others. */
-const mocking = ['tests/interaction/authserver/flood.test.ts'];
+const mocking = ['tests/interaction/authserver/flood.test.ts', 'tests/decisions/cedar/module.test.ts'];
 const interaction = 'tests/interaction/**/*.test.ts';
 /** Installed, with tests of their own. */
 const foreign = ['**/node_modules/**', '**/.cache/**'];
@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['tests/**/*.test.ts'],
-          exclude: [...foreign, ...servers, interaction, ...processes],
+          exclude: [...foreign, ...servers, interaction, ...processes, ...mocking],
         },
       },
       {
