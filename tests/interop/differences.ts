@@ -67,10 +67,11 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     id: 'tasks',
-    what: 'The gateway does not carry tasks, so it does not declare them, and clients show none.',
+    what: 'The gateway declares tasks only where both sides have the same kind, and never a list of tasks.',
     because: 'If `capabilities.tasks` is not defined, the peer SHOULD NOT attempt to create tasks during requests.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capability-negotiation',
-    isIt: ({ path, through }) => /^connected\.capabilities\.tasks$|\.execution$/.test(path) && through === undefined,
+    isIt: ({ path, through }) =>
+      /^connected\.capabilities\.tasks(\.list)?$|\.execution$/.test(path) && through === undefined,
   },
   {
     id: 'unasked',
