@@ -147,8 +147,9 @@ export class LegacyCalls implements EraCalls {
 
   callOn(context: RequestContext, upstream: UpstreamLease, permit: Permit, request: CallRequest, sink: CallSink): Call {
     // Few backends run tasks: nothing more is entered for the others.
-    if (upstream.discovery.coreTasks === undefined || context.row.method !== 'tools/call')
-      return this.#startOn(context, upstream, permit, request, sink);
+    const runsNone = upstream.discovery.coreTasks === undefined || context.row.method !== 'tools/call';
+    if (runsNone && !isMerged(context.endpoint)) return upstream.call(permit, request, sink);
+    if (runsNone) return this.#startOn(context, upstream, permit, request, sink);
     const start = (own: CallRequest, to: CallSink) => this.#startOn(context, upstream, permit, own, to);
     const task = taskFor(context);
     if (task === undefined) return waitingForTask(this, context, { upstream, start }, request, sink);

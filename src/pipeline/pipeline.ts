@@ -16,6 +16,7 @@
  * A message that fails a stage reaches no backend. Requests of both eras take the same way. modern.ts and legacy.ts
  * serve what is no such request in their era: openings (initialize.ts), notifications, responses, batches.
  */
+import type { CallStarter } from '../bridge/responder.ts';
 import { Failure } from '../errors/failure.ts';
 import type { WithheldAuthorization } from '../policy/withheld.ts';
 import { admitLegacy } from './admit.ts';
@@ -126,28 +127,17 @@ export class Pipeline implements StageServices {
   /** Checked before a person is asked. Loaded at the first call of an endpoint with a budget. */
   async #callChecked(context: RequestContext): Promise<void> {
     const { toldSchema } = await import('./check-arguments.ts');
-    const told = await toldSchema(this, context);
-    if (told === undefined) return this.#callApproved(context);
-    context.exchange.watch(context.authorization);
-    if (context.exchange.settled) return;
-    this.#prepareCall(context);
-    if (context.session === undefined) this.#modernCalls.answer(context, told);
-    else this.#legacyCalls.answer(context, context.session, told);
+    return this.#callApproved(context, await toldSchema(this, context));
   }
 
-  #callApproved(context: RequestContext): void | Promise<void> {
-    if (context.authorization.withheld !== undefined) return this.#approve(context, context.authorization.withheld);
-    const { exchange, authorization, session } = context;
+  /** `told` is the answer in the place of the backend's, and needs no approval. */
+  #callApproved(context: RequestContext, told?: CallStarter): void | Promise<void> {
+    const { exchange, authorization, session, row, target, request, client, paramHeaders } = context;
+    if (told === undefined && authorization.withheld !== undefined)
+      return this.#approve(context, authorization.withheld);
     // A listen is watched from its opening on.
     if (context.listen?.authorization === undefined) exchange.watch(authorization);
     if (exchange.settled) return;
-    this.#prepareCall(context);
-    if (session === undefined) return this.#modernCalls.begin(context);
-    return this.#legacyCalls.begin(context, session);
-  }
-
-  #prepareCall(context: RequestContext): void {
-    const { exchange, row, session, target, request, client, paramHeaders } = context;
     context.call = {
       row,
       message: target?.message ?? request,
@@ -158,6 +148,14 @@ export class Pipeline implements StageServices {
       trace: context.trace,
       origin: context.observer === undefined ? undefined : context,
     };
+    if (told !== undefined) return this.#answer(context, told);
+    if (session === undefined) return this.#modernCalls.begin(context);
+    return this.#legacyCalls.begin(context, session);
+  }
+
+  #answer(context: RequestContext, told: CallStarter): void {
+    if (context.session === undefined) this.#modernCalls.answer(context, told);
+    else this.#legacyCalls.answer(context, context.session, told);
   }
 
   /** Loaded at the first question. Nothing more happens where the client was asked: its retry is another request. */
