@@ -67,11 +67,12 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     id: 'tasks',
-    what: 'The gateway declares tasks only where both sides have the same kind, and never a list of tasks.',
+    what: 'The gateway declares tasks only where both sides have the same kind, only of tools/call, and never a list of tasks.',
     because: 'If `capabilities.tasks` is not defined, the peer SHOULD NOT attempt to create tasks during requests.',
     link: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capability-negotiation',
     isIt: ({ path, through }) =>
-      /^connected\.capabilities\.tasks(\.list)?$|\.execution$/.test(path) && through === undefined,
+      /^connected\.capabilities\.tasks(\.list|\.requests\.(prompts|resources))?$|\.execution$/.test(path) &&
+      through === undefined,
   },
   {
     id: 'unasked',
