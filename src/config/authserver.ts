@@ -70,7 +70,7 @@ export function authServerIn(
 ): AuthServerSettings {
   if ((users === undefined) === (provider === undefined)) {
     report({
-      message: users === undefined ? 'nobody could sign in' : 'people would sign in in two ways',
+      message: users === undefined ? 'there is no way to sign in' : 'people would sign in in two ways',
       expected:
         'either `users`, a file of users with passwords, or `provider`, an OpenID provider that people sign in at',
     });
